@@ -31,7 +31,7 @@ from dashboard.security.origin import (
 from dashboard.server import health
 from recorder.ingest.auth import Receive, Scope, Send, header
 from recorder.ingest.http import Fault, ingest_http, note_fault, reply
-from recorder.ingest.otlp.endpoint import PROTOBUF, SIGNALS, otlp_http, with_authorization
+from recorder.ingest.otlp.endpoint import PROTOBUF, SIGNALS, otlp_grpc, otlp_http, with_authorization
 from recorder.ingest.websocket import IngestConsumer
 from recorder.ingest.writer import writer
 
@@ -102,7 +102,13 @@ def _checked(application: Application) -> Any:
 http_urlpatterns = [
     path("ingest/v1/events", _checked(ingest_http)),
     path("ingest/v1/ws", _checked(upgrade_required)),
-    *(path(f"{under}v1/{signal}", _checked(otlp_http)) for under in ("", "otlp/") for signal in SIGNALS),
+    *(
+        path(f"{under}v1/{signal}{slash}", _checked(otlp_http))
+        for under in ("", "otlp/")
+        for signal in SIGNALS
+        for slash in ("", "/")
+    ),
+    re_path(r"^opentelemetry\.proto\.collector\.", _checked(otlp_grpc)),
     path("healthz", _checked(health.alive)),
     path("readyz", _checked(health.ready)),
     path("api/v1/lifecycle", _checked(CookieMiddleware(lifecycle))),

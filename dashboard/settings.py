@@ -109,8 +109,7 @@ ALLOWED_HOSTS = _words("LOOPSCOPE_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 MIB = 1024 * 1024
 EVENT_BYTES = _number("LOOPSCOPE_EVENT_BYTES", 4 * MIB)
 
-# Limits of the ingest endpoints. Those of the protocol are sent in `welcome.limits`.
-LOOPSCOPE_LIMITS = {
+LOOPSCOPE_LIMITS = {  # of the ingest endpoints; those of the protocol are sent in `welcome.limits`
     "event_bytes": EVENT_BYTES,
     "event_values": _number("LOOPSCOPE_EVENT_VALUES", 220_000),
     "frame_bytes": _number("LOOPSCOPE_FRAME_BYTES", EVENT_BYTES + 64 * 1024),
@@ -118,6 +117,7 @@ LOOPSCOPE_LIMITS = {
     "body_bytes": _number("LOOPSCOPE_BODY_BYTES", 8 * MIB),
     "inflated_bytes": _number("LOOPSCOPE_INFLATED_BYTES", 16 * MIB),
     "body_lines": _number("LOOPSCOPE_BODY_LINES", 42_000),  # 8 MiB of lines of 200 bytes
+    "body_values": _number("LOOPSCOPE_BODY_VALUES", 660_000),  # of a body of spans or log records
     "depth": _number("LOOPSCOPE_DEPTH", 128),
     "id_bytes": _number("LOOPSCOPE_ID_BYTES", 512, most=512),  # maximum of the columns
     "credit_bytes": _number("LOOPSCOPE_CREDIT_BYTES", MIB),

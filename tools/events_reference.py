@@ -34,7 +34,7 @@ ADDED = {  # to phi-core's own events
     "MessageEnd": ("message_id",),
     "ToolExecutionStart": ("timestamp",),
     "ToolExecutionUpdate": ("timestamp",),
-    "ToolExecutionEnd": ("timestamp", "duration_ms"),
+    "ToolExecutionEnd": ("timestamp", "duration_ms", "has_begun"),
     "CompactionEnded": ("summary",),
 }
 _BY_VALIDATOR = {

@@ -15,12 +15,13 @@ import gzip
 import json
 import os
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from bench.limits.pauses import Pauses
+from bench.limits.span_bodies import JSON, PROTOBUF, packed
 from bench.support.ingest_client import Line, frame, greet, text_frame
 from bench.support.machine import Target, loopscope, report
 from bench.support.viewers import Reader
@@ -32,6 +33,7 @@ COLUMNS = (
     "bytes sent",
     "answer",
     "CPU s",
+    "memory MiB",
     "ns a byte",
     "of half the size",
     "pause ms",
@@ -71,33 +73,6 @@ class Place:
 Attack = Callable[[Place, float], tuple[int, str]]
 
 
-class Pauses:
-    """The longest answer of `/healthz` while the context runs."""
-
-    def __init__(self, port: int) -> None:
-        self._line = Line(port)
-        self.longest_s = 0.0
-        self._is_over = False
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> Pauses:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._is_over = True
-        self._thread.join()
-        self._line.close()
-
-    def _watch(self) -> None:
-        while not self._is_over:
-            began = time.perf_counter()
-            self._line.send(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-            self._line.read_response()
-            self.longest_s = max(self.longest_s, time.perf_counter() - began)
-            time.sleep(0.002)  # the sampling interval
-
-
 def main() -> None:
     options = _options()
     with loopscope(options.database) as (target, server):
@@ -116,16 +91,17 @@ class Cost:
     answer: str
     cpu_s: float
     pause_s: float
+    peak_mib: float  # above what the process held before
 
 
 def measure(target: Place, attack: Attack, share: float) -> Cost:
     """Run an attack at a share of its full size."""
     with Pauses(target.port) as pauses:
         time.sleep(SETTLE_S)  # until what the attack before left is done
-        pauses.longest_s, before = 0.0, target.cpu_s()
+        pauses.longest_s, before, held = 0.0, target.cpu_s(), target.target.reset_peak_mib()
         sent, answer = attack(target, share)
-        cpu_s = target.cpu_s() - before
-    return Cost(sent, answer, cpu_s, pauses.longest_s)
+        cpu_s, peak = target.cpu_s() - before, target.target.peak_mib()
+    return Cost(sent, answer, cpu_s, pauses.longest_s, max(0.0, peak - held))
 
 
 def _row(target: Place, name: str) -> tuple[object, ...]:
@@ -133,7 +109,16 @@ def _row(target: Place, name: str) -> tuple[object, ...]:
     ratio = f"{full.cpu_s / half.cpu_s:.1f}" if half.cpu_s > 0.1 else "-"
     each = f"{full.cpu_s / full.sent * 1e9:,.0f}"
     pause = f"{full.pause_s * 1000:.0f}"
-    return name, f"{full.sent:,}", full.answer, f"**{full.cpu_s:.2f}**", each, ratio, pause
+    return (
+        name,
+        f"{full.sent:,}",
+        full.answer,
+        f"**{full.cpu_s:.2f}**",
+        f"{full.peak_mib:.0f}",
+        each,
+        ratio,
+        pause,
+    )
 
 
 def _post(target: Place, body: bytes, **headers: str) -> bytes:
@@ -259,6 +244,21 @@ def _sign_in(target: Place, share: float) -> tuple[int, str]:
     return _send(target, request, max(1, int(REQUESTS * share)))
 
 
+def _spans(body: Callable[[float], bytes], media: str = "x-protobuf") -> Attack:
+    """Return an attack that posts spans within gzip, at the ratio that is allowed."""
+
+    def attack(target: Place, share: float) -> tuple[int, str]:
+        content = packed(body(share))
+        request = _post(
+            *(target, content),
+            content_type=f"application/{media}",
+            content_encoding="gzip",
+        ).replace(b"/ingest/v1/events", b"/v1/traces", 1)
+        return _send(target, request)
+
+    return attack
+
+
 def _keys(size: int) -> bytes:
     return b"{" + b",".join(b'"%07d":1' % number for number in range(size // 12)) + b"}"
 
@@ -295,6 +295,8 @@ ATTACKS: dict[str, Attack] = {
     "ingest: chunks of one byte": _chunks,
     "ingest socket: blank lines": _frame(lambda size: b"\n" * size),
     "ingest socket: one event": _frame(lambda size: b'{"type":"X","x":"' + b"y" * size + b'"}\n'),
+    **{f"spans: {name}": _spans(body) for name, body in PROTOBUF.items()},
+    **{f"spans: JSON, {name}": _spans(body, "json") for name, body in JSON.items()},
     "healthz": _get("/healthz", with_token=False),
     "readyz, stranger": _get("/readyz", with_token=False),
     "readyz, token": _get("/readyz"),

@@ -34,8 +34,20 @@ class Target:
         return (int(fields[11]) + int(fields[12])) / TICKS
 
     def rss_mib(self) -> int:
+        return self._status_mib("VmRSS:")
+
+    def reset_peak_mib(self) -> int:
+        """Make the memory of now the peak, and return it."""
+        Path(f"/proc/{self.pid}/clear_refs").write_text("5")
+        return self.peak_mib()
+
+    def peak_mib(self) -> int:
+        """Return the most memory it has had since the last reset."""
+        return self._status_mib("VmHWM:")
+
+    def _status_mib(self, name: str) -> int:
         status = Path(f"/proc/{self.pid}/status").read_text()
-        return int(status.partition("VmRSS:")[2].split()[0]) // 1024
+        return int(status.partition(name)[2].split()[0]) // 1024
 
 
 @contextmanager

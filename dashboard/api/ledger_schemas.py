@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from dashboard.shared.session_json.schemas import Moment
 from recorder.core.ledger.blocks import Kind
+from recorder.core.ledger.changes import Change
 from recorder.core.ledger.tokens import Source
 from recorder.core.ledger.verdicts import Verdict
 
@@ -142,10 +143,21 @@ class LossOfDay(LossItem):
     day: date
 
 
+class LossByChange(LossItem):
+    """The misses with one change of the request; null where what changed is unknown or nothing did."""
+
+    change: Change | None
+
+
 class CauseItem(LossItem):
-    """One verdict that is a miss."""
+    """One verdict that is a miss. Its days add up to it, and so do its changes.
+
+    `lost_usd_a_week` is the loss in seven days; null if the calls of the project began less than that ago.
+    """
 
     verdict: Verdict
+    lost_usd_a_week: str | None
+    changes: list[LossByChange]
     days: list[LossOfDay]
 
 

@@ -13,6 +13,7 @@ from dashboard.live.page_socket import OpenPage
 from dashboard.pages.attention import live as attention_live
 from dashboard.pages.attention.urls import urlpatterns as attention_urls
 from dashboard.pages.audit.urls import urlpatterns as audit_urls
+from dashboard.pages.calls.urls import urlpatterns as calls_urls
 from dashboard.pages.compactions import detail_live as compaction_detail
 from dashboard.pages.compactions import list_live as compactions_list
 from dashboard.pages.compactions.urls import urlpatterns as compactions_urls
@@ -46,8 +47,6 @@ from dashboard.pages.sessions.urls import urlpatterns as sessions_urls
 from dashboard.pages.settings.urls import urlpatterns as settings_urls
 from dashboard.pages.share.urls import urlpatterns as share_urls
 from dashboard.pages.views.urls import urlpatterns as views_urls
-from dashboard.pages.welcome import live as welcome_live
-from dashboard.pages.welcome.urls import urlpatterns as welcome_urls
 from dashboard.pages.what_if.urls import urlpatterns as what_if_urls
 from dashboard.shell.live import with_shell
 from dashboard.shell.page import NavLink, Page
@@ -123,6 +122,11 @@ PAGES: tuple[Page, ...] = (
         link=NavLink(title="Compactions", icon="fold-vertical", command="Go to compactions", key="g o"),
     ),
     Page(
+        name="calls",
+        urls=calls_urls,
+        link=NavLink(title="Calls", icon="wrench", command="Go to tool calls", key="g t"),
+    ),
+    Page(
         name="insights",
         urls=insights_urls,
         live={"insights": static_page.open_page},
@@ -169,11 +173,9 @@ PAGES: tuple[Page, ...] = (
         name="connect",
         urls=connect_urls,
         live={"connect": connect_live.open_page},
-    ),
-    Page(
-        name="welcome",
-        urls=welcome_urls,
-        live={"welcome": welcome_live.open_page},
+        link=NavLink(
+            title="Connect an agent", icon="plus", command="Connect an agent", key="g k", is_secondary=True
+        ),
     ),
     Page(
         name="search",

@@ -37,7 +37,7 @@ LANGUAGE: Final = "language-"
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 _RENDERER: Final = (
-    MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": NESTING})
+    MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True, "maxNesting": NESTING})
     .enable(["table", "strikethrough"])
     .disable("image")
 )

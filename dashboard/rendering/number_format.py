@@ -7,6 +7,7 @@ from functools import lru_cache
 from recorder.core.content import text
 
 SMALLEST = Decimal("0.0001")  # dollars up to which an amount is not abbreviated
+MONTH, MONTHS_FROM = 2_629_746, 60 * 86_400  # seconds: a twelfth of a year, and what is said in months
 NONE = "\N{EN DASH}"  # not applicable; never 0
 
 
@@ -23,8 +24,10 @@ def exact(count: int | None) -> str:
 @lru_cache(maxsize=8_192)  # a redraw of the tab Context formats the costs of a thousand calls again
 def money(nano: int | None, unpriced: int = 0) -> str:
     """Format nano-dollars, with "+" if parts have no price: $0.0042 $0.742 $41.83 $1,622 $4.15 +."""
+    if unpriced and not nano:
+        return "no price"
     if nano is None:
-        return "no price" if unpriced else NONE
+        return NONE
     more = " +" if unpriced else ""
     dollars = Decimal(abs(nano)).scaleb(-9)
     if 0 < dollars < SMALLEST:
@@ -35,8 +38,10 @@ def money(nano: int | None, unpriced: int = 0) -> str:
 
 def spoken(nano: int | None, unpriced: int = 0) -> str:
     """Format nano-dollars for screen readers: 69.6 cents, 4.18 dollars, no price."""
+    if unpriced and not nano:
+        return "no price"
     if nano is None:
-        return "no price" if unpriced else ""
+        return ""
     more = ", parts without a price" if unpriced else ""
     if 0 < abs(nano) < 10**9:
         cents = Decimal(nano).scaleb(-7)
@@ -45,7 +50,7 @@ def spoken(nano: int | None, unpriced: int = 0) -> str:
 
 
 def duration(length: timedelta | int | None) -> str:
-    """Format a duration in milliseconds or as timedelta: 400ms 6.4s 48s 1m 04s 2h 07m 3d 04h."""
+    """Format a duration in milliseconds or as timedelta: 400ms 6.4s 48s 1m 04s 2h 07m 3d 04h 8 months."""
     if length is None:
         return NONE
     ms = max(0, length // timedelta(milliseconds=1) if isinstance(length, timedelta) else length)
@@ -54,6 +59,8 @@ def duration(length: timedelta | int | None) -> str:
     if ms < 9_950:
         return f"{ms / 1_000:.1f}s"
     seconds = (ms + 500) // 1_000
+    if seconds >= MONTHS_FROM:
+        return f"{seconds // MONTH} months"
     return next(
         (
             f"{seconds // size}{unit} {seconds % size // smaller:02d}{rest}"

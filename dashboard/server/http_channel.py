@@ -10,7 +10,7 @@ it is complete. Here a request passes these checks while it is received:
   the token is found valid; else 401 or 403 without reading the body.
 - **Chunks**: their framing is at most `FRAMING_BYTES` and a `FRAMING_SHARE`th of the body, else 413.
 - **Memory**: every byte of a body is taken from the budget of the process
-  (`recorder/ingest/byte_budget.py`); 503 `busy` when the budget is used up.
+  (`recorder/ingest/limits/byte_budget.py`); 503 `busy` when the budget is used up.
 - **Rate**: at least `RATE_FLOOR` bytes a second in each period of `slow_s` seconds, else 408.
 
 A refused request is answered at once. The rest of the body is then read and discarded for `LINGER_S` seconds,
@@ -37,8 +37,8 @@ from twisted.web import http
 
 from recorder.database.errors import Busy
 from recorder.ingest.auth import Grant
-from recorder.ingest.byte_budget import budget
 from recorder.ingest.http import Fault, admitted, refused_by, too_large
+from recorder.ingest.limits.byte_budget import budget
 from recorder.ingest.otlp.endpoint import TOKEN_HEADERS, with_authorization
 
 INGEST = frozenset(

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard.live.hub import hub
 from dashboard.security.access import NotSignedIn, reader
-from recorder.ingest.byte_budget import budget
+from recorder.ingest.limits.byte_budget import budget
 from recorder.ingest.metrics import CONTENT_TYPE, gauge, text
 from recorder.ingest.writer import writer
 from recorder.search.state import greatest_lag

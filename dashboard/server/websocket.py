@@ -5,9 +5,9 @@ Stock Daphne puts every message into an unbounded queue and every answer into an
 - **Reading.** The application takes a message by `Inbox.get`. The TCP connection is read only while three
   conditions hold: the application has called `get` again after the handshake, so a consumer that
   authenticates in `connect` does so before any of the client's messages is read; fewer than `QUEUED_MESSAGES`
-  and `QUEUED_BYTES` wait in the inbox; the budget of the process (`recorder/ingest/byte_budget.py`) granted
-  the frame that began last. Otherwise the transport is paused, the kernel's buffer fills, and TCP stops the
-  client.
+  and `QUEUED_BYTES` wait in the inbox; the budget of the process (`recorder/ingest/limits/byte_budget.py`)
+  granted the frame that began last. Otherwise the transport is paused, the kernel's buffer fills, and TCP
+  stops the client.
 - **Small frames.** Each costs some 40 us on the event loop, and one read can hold 40,000. A turn of the event
   loop processes the frames of one part of a read, of some `TURN_FRAMES`; the rest waits for the next turn.
 - **Unrequested frames.** An allowance limits control frames, and all frames of a page, which only
@@ -35,7 +35,7 @@ from typing import Any
 from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
 
-from recorder.ingest.byte_budget import budget
+from recorder.ingest.limits.byte_budget import budget
 from recorder.ingest.rate_limit import Allowance
 
 log = logging.getLogger(__name__)

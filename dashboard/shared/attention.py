@@ -113,6 +113,12 @@ def failed(project: int, now: datetime) -> QuerySet[Session]:
     return ended(project, FAILED, now)
 
 
+def failed_within(project: int, start: datetime, end: datetime | None) -> QuerySet[Session]:
+    """Return the sessions that failed from `start` to before `end`, unordered."""
+    found = _ended(project, FAILED, start)
+    return found if end is None else found.filter(last_event_at__lt=end)
+
+
 def is_read_by(user: int) -> Exists:
     """Return the condition that a user has read a failed session."""
     return Exists(ReadMark.objects.filter(user=user, loop=OuterRef("head")))

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, QuerySet, When
-from django.db.models.functions import Left
+from django.db.models.functions import Coalesce, Left
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from dashboard.shared.config_labels import chips
 from dashboard.shared.session_state import OPEN, live, stale
+from dashboard.shared.time_functions import microseconds
 from dashboard.web.keyset import Order
 from recorder.core.content.labels import label_text
 from recorder.models import LoopRecord, ModelConfig, Session, SessionLabel, ToolCall, Turn
@@ -54,6 +55,13 @@ TOKENS = Case(  # as `dashboard.shared.usage_bar.kinds` adds them up
     default=CACHED + F("input_tokens") + F("output_tokens"),
     output_field=BigIntegerField(),
 )
+DURATION = microseconds("created_at", Coalesce("ended_at", "last_event_at"))  # so far, while it is open
+# Numbers without an index: the sessions of the period are read and sorted.
+SORTS |= {
+    f"{sign}{name}": Order(name, newest_first=bool(sign), number=number)
+    for name, number in (("tokens", TOKENS), ("duration", DURATION), ("errors", F("errors")))
+    for sign in ("-", "")
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from dashboard.shell.queries import has_sessions
 @require_safe
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    """Redirect to the sessions of the user's first project, or to its welcome page while it is empty."""
+    """Redirect to the sessions of the user's first project, or to Connect an agent while it is empty."""
     project = projects_of(request.user).order_by(F("archived_at").asc(nulls_first=True), "pk").first()
     if project is None:
         return render(request, "shell/no_project.html")
     if not has_sessions(project.pk):
-        return redirect("welcome", project.slug)
+        return redirect("connect", project.slug)
     return redirect(page_or_default("sessions", project.slug, views_of(request, project)))

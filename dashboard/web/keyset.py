@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar, cast
 
@@ -29,7 +29,7 @@ M = TypeVar("M", bound=Model)
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A position: a row's time, its cost (-1 if unknown) or neither, and its id, which breaks ties."""
+    """A position: a row's time, a number (-1: no cost) or neither, and its id, which breaks ties."""
 
     at: datetime | int | None
     pk: int
@@ -53,10 +53,14 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order by time, cost or nothing, then by id, all in one direction; no cost sorts lowest."""
+    """An order by time, a number or nothing, then by id, all in one direction; no cost sorts lowest.
+
+    `number` is an expression of an integer that no column holds; its name is `column`.
+    """
 
     column: str
     newest_first: bool = True
+    number: Combinable | None = field(default=None, compare=False)
 
     @property
     def backwards(self) -> Order:
@@ -64,7 +68,7 @@ class Order:
 
     def parse(self, text: str) -> Cursor:
         """Parse a cursor of this order. Raises ValueError."""
-        form = {COST: COSTS, "": IDS}.get(self.column, MOMENTS)
+        form = COSTS if self._is_number else MOMENTS if self.column else IDS
         found = form.fullmatch(text)
         if found is None:
             raise ValueError("not a cursor of this order")
@@ -112,13 +116,18 @@ class Order:
 
     def _placed(self, rows: QuerySet[M]) -> QuerySet[M]:
         places: dict[str, Combinable] = {COST: KNOWN_COST, "": Value(None, IntegerField())}
-        return cast("QuerySet[M]", rows.annotate(place=places.get(self.column, F(self.column))))
+        place = self.number or places.get(self.column, F(self.column))
+        return cast("QuerySet[M]", rows.annotate(place=place))
+
+    @property
+    def _is_number(self) -> bool:
+        return self.column == COST or self.number is not None
 
     def _read(self, place: str) -> datetime | int | None:
         if not self.column:
             return None
         number = int(place)
-        if self.column == COST:
+        if self._is_number:
             if number > COST_MAX:
                 raise ValueError("not a cost")
             return number

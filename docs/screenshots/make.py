@@ -109,7 +109,7 @@ def main() -> None:
     ):
         browser = browsers.chromium.launch(executable_path=shutil.which("chromium"), args=[*FLAGS])
         studio = Studio(browser, server, link)
-        studio.shoot("welcome", "/p/default/welcome")
+        studio.shoot("connect", "/p/default/connect")
         demo = _manage("demo", out=subprocess.DEVNULL)
         try:
             while_it_runs(studio)

@@ -11,27 +11,27 @@ import signal
 import socket
 import sqlite3
 import sys
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from threading import Event
 from typing import TextIO
 from urllib.parse import urlsplit
 
+from loopscope_client.commands.listing import Skipped, number, say, show, state_of
 from loopscope_client.masking.key_file import VARIABLE, stored_key
 from loopscope_client.masking.masker import Masker, MaskingError
 from loopscope_client.push import ledger as ledgers
 from loopscope_client.push.ledger import Ledger
-from loopscope_client.push.send import Pusher, Refused, Unavailable
-from loopscope_client.push.sources import LostLines, Source, sources
+from loopscope_client.push.send import Counts, Pusher, Refused, SourceRefused, Unavailable
+from loopscope_client.push.sources import sources
+from loopscope_client.push.streams import LostLines
 from loopscope_client.transcripts.files import AGENTS, home
+from loopscope_client.transcripts.visible import visible
 
 POLL_S = 1.0
 LOCAL = frozenset(("127.0.0.1", "localhost", "::1"))
-SHOWN = 8  # files of an agent that are listed by name
 
 
 class PushError(Exception):
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         run(_parsed(arguments), sys.stdin, sys.stderr)
     except PushError as error:
-        print(f"loopscope-push: {error}", file=sys.stderr)  # noqa: T201  a command's answer
+        print(visible(f"loopscope-push: {error}"), file=sys.stderr)  # noqa: T201  a command's answer
         return 1
     return 0
 
@@ -75,14 +75,18 @@ def run(options: Options, stdin: TextIO, stderr: TextIO) -> None:
     """Send what there is, and with `follow` what is added, until SIGTERM or SIGINT. Raises PushError."""
     if not options.agents:
         raise PushError(f"name an agent: --agent {'|'.join(AGENTS)}|all. Nothing is looked for without it")
-    found = _found(options)
+    if options.home is not None and len(options.agents) > 1:
+        raise PushError("--home is for one agent")
+    _check_url(options)
+    skipped = Skipped(stderr)
     if options.dry_run:
-        _list(found, options, stderr)
+        _show(options, options.agents, skipped, stderr)
+        _check_skipped(skipped)
         return
     _check(options)
     with _opened(options) as ledger:
-        _ask(options, ledger, found, stdin, stderr)
-        _send(options, ledger, stderr)
+        _ask(options, ledger, skipped, stdin, stderr)
+        _send(options, ledger, skipped, stderr)
 
 
 def _parsed(arguments: Sequence[str] | None) -> Options:
@@ -109,29 +113,26 @@ def _parsed(arguments: Sequence[str] | None) -> Options:
     return Options(**vars(parser.parse_args(arguments)))
 
 
-def _found(options: Options) -> dict[str, list[Source]]:
-    if options.home is not None and len(options.agents) > 1:
-        raise PushError("--home is for one agent")
-    return {agent: list(sources(agent, options.home)) for agent in options.agents}
+def _show(options: Options, agents: list[str], skipped: Skipped, stderr: TextIO) -> None:
+    say(stderr, f"To {options.url}, as the computer {options.machine}:")
+    for agent in agents:
+        show(agent, options.home, skipped, stderr)
+    say(stderr, "Transcripts hold prompts, answers, the arguments and results of tools, and paths.")
 
 
-def _list(found: dict[str, list[Source]], options: Options, stderr: TextIO) -> None:
-    _say(stderr, f"To {options.url}, as the computer {options.machine}:")
-    for agent, every in found.items():
-        by_file: dict[Path, int] = defaultdict(int)
-        for source in every:
-            by_file[source.path] += 1
-        size = sum(path.stat().st_size for path in by_file)
-        folder = options.home or home(agent)
-        _say(stderr, f"  {agent}: {_number(len(every), 'transcript')}, {_size(size)}, in {folder}")
-        newest = sorted(by_file, key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in newest[:SHOWN]:
-            stat = path.stat()
-            changed = datetime.fromtimestamp(stat.st_mtime)  # noqa: DTZ006  local time, for a person
-            _say(stderr, f"    {changed:%Y-%m-%d %H:%M}  {_size(stat.st_size):>9}  {path}")
-        if len(newest) > SHOWN:
-            _say(stderr, f"    and {len(newest) - SHOWN} more")
-    _say(stderr, "Transcripts hold prompts, answers, the arguments and results of tools, and paths.")
+def _check_skipped(skipped: Skipped) -> None:
+    if skipped.files:
+        raise PushError(f"{number(len(skipped.files), 'transcript')} could not be sent")
+
+
+def _check_url(options: Options) -> None:
+    try:
+        parts = urlsplit(options.url if "//" in options.url else f"http://{options.url}")
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url:
+        raise PushError(f"{options.url} is not a URL such as https://loopscope.example")
 
 
 def _check(options: Options) -> None:
@@ -150,22 +151,26 @@ def _check(options: Options) -> None:
 def _opened(options: Options) -> Iterator[Ledger]:
     """Open the ledger. Raises PushError."""
     folder = options.state or ledgers.default_folder()
-    try:
-        with ledgers.opened(folder, options.url) as ledger:
-            yield ledger
-    except ledgers.LedgerInUse:
-        raise PushError(f"another loopscope-push runs with the ledger in {folder}") from None
-    except sqlite3.Error as error:
-        raise PushError(f"the ledger in {folder} cannot be used: {error}") from None
+    with ExitStack() as stack:
+        try:
+            ledger = stack.enter_context(ledgers.opened(folder, options.url))
+        except ledgers.LedgerInUse:
+            raise PushError(f"another loopscope-push runs with the ledger in {folder}") from None
+        except (sqlite3.Error, OSError) as error:
+            raise PushError(f"the ledger in {folder} cannot be used: {error}") from None
+        yield ledger
 
 
-def _ask(
-    options: Options, ledger: Ledger, found: dict[str, list[Source]], stdin: TextIO, stderr: TextIO
-) -> None:
-    """Ask before the first upload of an agent's transcripts to a server. Raises PushError."""
-    new = [agent for agent in options.agents if not ledger.has_consent(agent)]
+def _ask(options: Options, ledger: Ledger, skipped: Skipped, stdin: TextIO, stderr: TextIO) -> None:
+    """Ask before the first upload of an agent's transcripts to a server. Raises PushError.
+
+    The consent is for the folder that was listed, and for the project of the token.
+    """
+    folders = {agent: options.home or home(agent) for agent in options.agents}
+    token = options.token or ""
+    new = [agent for agent in options.agents if not ledger.has_consent(agent, folders[agent], token)]
     if new and not options.yes:
-        _list({agent: found[agent] for agent in new}, options, stderr)
+        _show(options, new, skipped, stderr)
         if not stdin.isatty():
             raise PushError("nothing is sent without consent: run it once in a terminal, or with --yes")
         stderr.write("Send them, and what is added later? [y/N] ")
@@ -173,36 +178,39 @@ def _ask(
         if stdin.readline().strip().lower() not in ("y", "yes"):
             raise PushError("nothing was sent")
     for agent in new:
-        ledger.note_consent(agent)
+        ledger.note_consent(agent, folders[agent], token)
 
 
-def _send(options: Options, ledger: Ledger, stderr: TextIO) -> None:
+def _send(options: Options, ledger: Ledger, skipped: Skipped, stderr: TextIO) -> None:
     stopped = Event()
     before = {name: signal.signal(name, lambda *_: stopped.set()) for name in (signal.SIGINT, signal.SIGTERM)}
     try:
-        _until_stopped(options, ledger, stderr, stopped)
+        _until_stopped(options, ledger, skipped, stderr, stopped)
     finally:
         for name, handler in before.items():
             signal.signal(name, handler)
 
 
-def _until_stopped(options: Options, ledger: Ledger, stderr: TextIO, stopped: Event) -> None:
+def _until_stopped(
+    options: Options, ledger: Ledger, skipped: Skipped, stderr: TextIO, stopped: Event
+) -> None:
     masker = _masker(options)
     pusher = Pusher(options.url, options.token or "", options.machine, ledger, masker)
     seen: dict[Path, tuple[int, int]] = {}
-    is_away, skipped = False, 0
+    is_away = False
     try:
         while not stopped.is_set():
             wait_s = POLL_S
             try:
-                skipped += _round(options, pusher, seen, stopped, stderr)
+                _round(options, pusher, seen, stopped, skipped)
                 is_away = False
             except Unavailable as error:
                 if not options.follow:
                     raise PushError(f"the server is not available: {error}") from None
                 if not is_away:
-                    _say(stderr, f"loopscope-push: the server is not available and is tried again: {error}")
+                    say(stderr, f"loopscope-push: the server is not available and is tried again: {error}")
                 is_away, wait_s = True, error.wait_s
+            _say_news(pusher.counts, stderr)
             if not options.follow:
                 break
             stopped.wait(wait_s)
@@ -211,11 +219,26 @@ def _until_stopped(options: Options, ledger: Ledger, stderr: TextIO, stopped: Ev
     finally:
         pusher.close()
         counts = pusher.counts
-        lines, transcripts = _number(counts.lines, "line"), _number(len(counts.files), "transcript")
+        _say_news(counts, stderr)
+        lines, transcripts = number(counts.lines, "line"), number(len(counts.files), "transcript")
         rejected = f"; {counts.rejected} rejected" if counts.rejected else ""
-        _say(stderr, f"sent {lines} of {transcripts}{rejected}")
-    if skipped:
-        raise PushError(f"{_number(skipped, 'transcript')} could not be sent")
+        say(stderr, f"sent {lines} of {transcripts}{rejected}")
+    _check_skipped(skipped)
+    if pusher.counts.rejected:
+        raise PushError(
+            f"the server rejected {number(pusher.counts.rejected, 'line')}; its page Integrity names them"
+        )
+
+
+def _say_news(counts: Counts, stderr: TextIO) -> None:
+    """Print what was rejected, and what was found to be written anew, since the last time."""
+    for problem in counts.problems:
+        say(stderr, f"loopscope-push: {problem}")
+    for path, lines in counts.anew.items():
+        new = f"{number(lines, 'line')} of it {'is' if lines == 1 else 'are'} new"
+        say(stderr, f"loopscope-push: {path} was written anew: {new}; what was sent before stays recorded")
+    counts.problems.clear()
+    counts.anew.clear()
 
 
 def _masker(options: Options) -> Masker | None:
@@ -230,53 +253,23 @@ def _masker(options: Options) -> Masker | None:
 
 
 def _round(
-    options: Options, pusher: Pusher, seen: dict[Path, tuple[int, int]], stopped: Event, stderr: TextIO
-) -> int:
-    """Send what is new in files that changed since the last round; return how many could not be sent."""
-    skipped = 0
+    options: Options, pusher: Pusher, seen: dict[Path, tuple[int, int]], stopped: Event, skipped: Skipped
+) -> None:
+    """Send what is new in files that changed since the last round."""
     for agent in options.agents:
-        for source in _changed(sources(agent, options.home), seen):
-            state = _state(source.path)
+        before = dict(seen)
+
+        def has_changed(path: Path, before: dict[Path, tuple[int, int]] = before) -> bool:
+            return before.get(path) != state_of(path)
+
+        for source in sources(agent, options.home, skipped.add, has_changed):
+            state = state_of(source.path)
             try:
                 pusher.push(source, stopped.is_set)
             except FileNotFoundError:
                 pass  # removed meanwhile
-            except (LostLines, MaskingError, OSError) as error:
-                skipped += 1
-                _say(stderr, f"loopscope-push: {source.path} is left out until it changes: {error}")
+            except (LostLines, SourceRefused, MaskingError, OSError) as error:
+                skipped.add(source.path, str(error))
             if stopped.is_set():
-                return skipped
+                return
             seen[source.path] = state
-    return skipped
-
-
-def _changed(every: Iterable[Source], seen: dict[Path, tuple[int, int]]) -> Iterable[Source]:
-    before = dict(seen)
-    return (source for source in every if before.get(source.path) != _state(source.path))
-
-
-def _state(path: Path) -> tuple[int, int]:
-    """Return what changes when a file does, the write-ahead log of a store included."""
-    sizes = changed = 0
-    for each in (path, path.with_name(f"{path.name}-wal")):
-        with suppress(OSError):
-            stat = each.stat()
-            sizes, changed = sizes + stat.st_size, max(changed, stat.st_mtime_ns)
-    return sizes, changed
-
-
-def _number(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _size(number: int) -> str:
-    for unit in ("B", "kB", "MB"):
-        if number < 1000:
-            return f"{number:,.0f} {unit}"
-        number //= 1000
-    return f"{number:,.0f} GB"
-
-
-def _say(stderr: TextIO, text: str) -> None:
-    stderr.write(f"{text}\n")
-    stderr.flush()

@@ -268,7 +268,7 @@ IDS = frozenset((
     'tool_call_id', 'tool_use_id', 'turnId', 'turn_id', 'uuid',
 ))
 ID_LISTS = frozenset((
-    'ids', 'loop_ids',
+    'ids', 'loop_ids', 'tool_call_ids',
 ))
 TIMES = frozenset((
     'at', 'created', 'createdAt', 'created_at', 'endedAt', 'ended_at', 'finished_at', 'lastUpdated',

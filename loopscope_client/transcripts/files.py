@@ -1,6 +1,8 @@
 """Where the transcripts of each agent are, and the name of a file's producer.
 
 The name is made of the first line and the file's name, so a file that is sent and imported is recorded once.
+Nothing outside the folder is read: symbolic links below it are not followed. Each file that may be a
+transcript and is not read is named, with the reason.
 """
 
 from __future__ import annotations
@@ -8,12 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import stat
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from loopscope_client.transcripts import opencode
+from loopscope_client.transcripts.open_file import zstd
+from loopscope_client.transcripts.visible import visible
 
-STORE = "opencode.db"
 # By agent: the variable that moves its home, the home below that, the default home below the user's, and the
 # folder of the transcripts inside the home.
 _HOMES = {
@@ -24,13 +30,46 @@ _HOMES = {
     "opencode": ("XDG_DATA_HOME", "opencode", ".local/share/opencode", ""),
 }
 AGENTS = tuple(_HOMES)
+_STORE = re.compile(r"opencode(-[\w.-]+)?\.db")  # one for each channel of releases
+_CHAT = re.compile(r"session-.*\.json")  # of Gemini CLI before 0.39
+_PACKED = {
+    ".gz": "it is packed with gzip, which no agent writes: unpack it, or import it with `import_runs`",
+    ".zst": "it is packed with zstd: `pip install zstandard`, or unpack it with `unzstd`",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that may be a transcript and is not read, and why."""
+
+    path: Path
+    why: str
+
+
+@dataclass(slots=True)
+class Found:
+    """The transcripts below a folder, the one that was written to last at the end."""
+
+    paths: list[Path] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
 
 
 def home(agent: str) -> Path:
     """Return the folder in which an agent keeps its transcripts; a variable of the agent may move it."""
     variable, below, default, inside = _HOMES[agent]
+    if agent == "pi" and (sessions := os.environ.get("PI_CODING_AGENT_SESSION_DIR")):
+        return Path(sessions)
     moved = os.environ.get(variable)
     return (Path(moved) / below if moved else Path.home() / default) / inside
+
+
+def homes(agent: str) -> list[Path]:
+    """Return all places of an agent's transcripts: folders, or a store that a variable names."""
+    folder = home(agent)
+    if agent == "codex":  # to which a person moves sessions
+        return [folder, folder.with_name("archived_sessions")]
+    named = os.environ.get("OPENCODE_DB") if agent == opencode.AGENT else None
+    return [folder, folder / named] if named and named != ":memory:" else [folder]
 
 
 def transcripts(agent: str, folder: Path) -> Iterator[Path]:
@@ -38,12 +77,99 @@ def transcripts(agent: str, folder: Path) -> Iterator[Path]:
 
     Search shows first what was recorded last, which of history is then the newest.
     """
-    pattern = STORE if agent == opencode.AGENT else "*.jsonl"
-    found = (path for path in folder.rglob(pattern) if path.is_file())
-    yield from sorted(
-        (path for path in found if agent != "gemini-cli" or "chats" in path.parts),
-        key=lambda path: (last_write(path), path),
-    )
+    yield from look(agent, [folder]).paths
+
+
+def look(agent: str, places: list[Path]) -> Found:
+    """Return the transcripts at some places, and what is skipped there."""
+    found, every = Found(), {}
+    for place in places:
+        is_store = place.is_file()
+        for path in [place] if is_store else walk(place, found.skipped):
+            why = "" if is_store else _refusal(agent, path)
+            if why:
+                found.skipped.append(Skipped(path, why))
+            elif why is not None:
+                every[path.resolve() if is_store else path] = path
+    found.skipped = outside(found.skipped, places)
+    found.paths = sorted(every.values(), key=lambda path: (last_write(path), path))
+    return found
+
+
+def walk(folder: Path, skipped: list[Skipped]) -> Iterator[Path]:
+    """Yield what is below a folder and no folder itself, in order of names. No link is followed.
+
+    Folders that cannot be read, and links to folders outside, are added to `skipped`.
+    """
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        skipped.append(Skipped(folder, error.strerror or str(error)))
+        return
+    for entry in entries:
+        path = Path(entry.path)
+        if entry.is_dir(follow_symlinks=False):
+            yield from walk(path, skipped)
+        elif entry.is_symlink() and _is_folder(path):
+            skipped.append(Skipped(path, "it is a symbolic link, which is not followed"))
+        else:
+            yield path
+
+
+def outside(skipped: list[Skipped], places: list[Path]) -> list[Skipped]:
+    """Return what is skipped without the links to what is below one of the places, and found there."""
+    return [each for each in skipped if not _is_below(each.path, places)]
+
+
+def _is_below(path: Path, places: list[Path]) -> bool:
+    """Return whether a path is a link to what is below one of the places, and found there."""
+    if not path.is_symlink():
+        return False
+    target = path.resolve()
+    return any(target.is_relative_to(place.resolve()) for place in places)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+def refusal(path: Path) -> str:
+    """Return why a file is not read; "" if it is a regular file, and no link to one."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError as error:
+        return error.strerror or str(error)
+    if stat.S_ISLNK(mode):
+        return "it is a symbolic link, which is not followed"
+    return "" if stat.S_ISREG(mode) else "it is no file"
+
+
+def _refusal(agent: str, path: Path) -> str | None:
+    """Return why a file is not read; None if it has not the name of a transcript."""
+    name, packed = path.name, path.suffix if path.suffix in _PACKED else ""
+    plain = name.removesuffix(packed)
+    if agent == opencode.AGENT:
+        is_transcript = _STORE.fullmatch(plain) is not None
+    elif agent == "gemini-cli":
+        is_chat = plain.endswith(".jsonl") or _CHAT.fullmatch(plain) is not None
+        is_transcript = is_chat and "chats" in path.parts
+    else:
+        is_transcript = plain.endswith(".jsonl") and not _is_journal(agent, path)
+    if not is_transcript:
+        return None
+    if packed and not (packed == ".zst" and agent != opencode.AGENT and zstd()):
+        return _PACKED[packed]
+    return refusal(path)
+
+
+def _is_journal(agent: str, path: Path) -> bool:
+    """Return whether a file is the journal of a workflow of Claude Code, which is no transcript."""
+    return agent == "claude-code" and path.name == "journal.jsonl" and "subagents" in path.parts
 
 
 def last_write(path: Path) -> int:
@@ -62,7 +188,8 @@ def producer_name(agent: str, name: str, first_line: bytes) -> str:
     """
     if agent == opencode.AGENT and (session := _session_of_head(first_line)):
         return opencode.session_producer(session)
-    stem = name.removesuffix(".gz").removesuffix(".jsonl").encode(errors="replace").decode()
+    stem = name.removesuffix(".gz").removesuffix(".zst").removesuffix(".jsonl")
+    stem = visible(stem.encode(errors="replace").decode())
     return f"{agent}:{hashlib.sha256(first_line).hexdigest()[:32]}:{stem}"[:200]
 
 

@@ -2,6 +2,12 @@
 
 The first line is the session, each further one a finished message with its parts, in order of time. An answer
 that was not finished is left out until a later message shows that it never will be. So lines never change.
+
+Of an answer that is not finished `with_running` gives the parts that are (`opencode.part`): a text that has
+ended, a call when it runs and again when it has ended, a step with its usage. They are no longer among the
+lines once the answer is finished, and who sends or imports them sends what is new after what was sent. The
+store's journal of events (`event`) adds nothing to that: OpenCode writes a text there when it begins, empty,
+and when it has ended, and the state of a call has the time and the arguments with which it began to run.
 """
 
 from __future__ import annotations
@@ -14,29 +20,67 @@ from pathlib import Path
 from typing import Any
 
 AGENT = "opencode"
+_TABLES = frozenset(("session", "message", "part"))
+_ABOUT = ("role", "parentID", "modelID", "providerID", "mode", "agent")  # of a message, which never change
+_BEGUN = ("running", "completed", "error")  # statuses of a call that began to run
+PART = "opencode.part"  # type of a part of an answer that is not finished
 HEAD = "opencode.session"  # type of a session's first line
+OPERATIONS, STEPS, BYTES_A_STEP = 10_000, 1_000, 1_000  # of SQLite; steps a byte are ten times what is needed
+VALUE_MAX = 64 * 1024 * 1024  # bytes
 Fields = dict[str, Any]
 
 
-def sessions(store: sqlite3.Connection) -> Iterator[tuple[str, list[bytes]]]:
+def sessions(store: sqlite3.Connection, *, with_running: bool = False) -> Iterator[tuple[str, list[bytes]]]:
     """Yield the id and the lines of each session, in order of creation, as the store is at one moment."""
     store.row_factory = sqlite3.Row
     store.text_factory = _text
+    _check(store)
     store.execute("BEGIN")  # one state of the store for all queries
     try:
         rows = [dict(row) for row in store.execute("SELECT * FROM session ORDER BY time_created, id")]
         parents = {row["id"]: row.get("parent_id") for row in rows}
         for row in rows:
             head = _head(row, _root(row["id"], parents))
-            yield row["id"], [_line(head), *map(_line, _messages(store, row["id"]))]
+            messages = _messages(store, row["id"], with_running=with_running)
+            yield row["id"], [_line(head), *map(_line, messages)]
     finally:
         with suppress(sqlite3.ProgrammingError):  # the store is closed
             store.rollback()
 
 
 def opened(path: Path) -> sqlite3.Connection:
-    """Open a store for reading, with its write-ahead log."""
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    """Open a store for reading, with its write-ahead log. Raises sqlite3.Error or OSError."""
+    size = path.stat().st_size
+    store = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    bound(store, size)
+    return store
+
+
+def bound(store: sqlite3.Connection, size: int) -> None:
+    """Have a store interrupt queries that do more work than its size explains, as a view may."""
+    left = iter(range(STEPS + size // BYTES_A_STEP))
+    store.set_progress_handler(lambda: next(left, None) is None, OPERATIONS)
+    store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_MAX)
+    store.execute("PRAGMA trusted_schema = OFF")
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Return whether a program writes to a store at this moment; the next look may read it."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _check(store: sqlite3.Connection) -> None:
+    """Raise sqlite3.DatabaseError if a table is none, but a view or a virtual one, or computes values."""
+    rows = store.execute("SELECT name, type, sql FROM sqlite_master").fetchall()
+    tables = {
+        name
+        for name, kind, sql in rows
+        if kind == "table" and not str(sql).upper().lstrip().startswith("CREATE VIRTUAL")
+    }
+    computed = "SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden > 1"
+    tables -= {name for name in _TABLES if store.execute(computed, (name,)).fetchone()}
+    if missing := sorted(_TABLES - tables):
+        raise sqlite3.DatabaseError(f"it has no table {', '.join(missing)}: it is no store of OpenCode")
 
 
 def session_producer(session: str) -> str:
@@ -58,7 +102,7 @@ def _head(row: Fields, root: str) -> Fields:
     }
 
 
-def _messages(store: sqlite3.Connection, session: str) -> Iterator[Fields]:
+def _messages(store: sqlite3.Connection, session: str, *, with_running: bool) -> Iterator[Fields]:
     rows = store.execute(
         "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", (session,)
     ).fetchall()
@@ -67,19 +111,60 @@ def _messages(store: sqlite3.Connection, session: str) -> Iterator[Fields]:
     last_answer = answers[-1] if answers else -1
     for place, (identity, message) in enumerate(messages):
         if not _is_finished(message, is_followed=place < last_answer):
+            if with_running:
+                yield from _running(store, session, identity, message)
             return
         if message.get("role") == "user":
             message.pop("summary", None)
-        parts = store.execute(
-            "SELECT data FROM part WHERE message_id = ? ORDER BY time_created, id", (identity,)
-        )
+        parts = _parts(store, identity)
         yield {
             "type": "opencode.message",
             "id": identity,
             "session_id": session,
             "message": message,
-            "parts": [_lasting(_object(part["data"])) for part in parts],
+            "parts": [_lasting(part) for _, part in parts],
         }
+
+
+def _parts(store: sqlite3.Connection, message: str) -> list[tuple[str, Fields]]:
+    rows = store.execute(
+        "SELECT id, data FROM part WHERE message_id = ? ORDER BY time_created, id", (message,)
+    )
+    return [(row["id"], _object(row["data"])) for row in rows]
+
+
+def _running(store: sqlite3.Connection, session: str, identity: str, message: Fields) -> Iterator[Fields]:
+    """Yield the finished parts of an answer that is not finished, and the calls that run."""
+    about = {name: message[name] for name in _ABOUT if name in message}
+    times = message.get("time")
+    about["time"] = {"created": times.get("created") if isinstance(times, dict) else None}
+    for part_id, part in _parts(store, identity):
+        for state in _states(part):
+            yield {
+                "type": PART,
+                "id": part_id,
+                "session_id": session,
+                "message_id": identity,
+                "message": about,
+                "part": state,
+            }
+
+
+def _states(part: Fields) -> Iterator[Fields]:
+    """Yield a part as it was in each of its states that lasts: the same again at each look."""
+    kind, times, state = part.get("type"), part.get("time"), part.get("state")
+    if kind in ("text", "reasoning"):
+        if part.get("text") and (not isinstance(times, dict) or "end" in times):
+            yield part
+    elif kind == "step-finish":
+        yield part
+    elif kind == "tool" and isinstance(state, dict) and state.get("status") in _BEGUN:
+        own = state.get("time")
+        begun = {"start": own.get("start")} if isinstance(own, dict) else {}
+        about = {"status": "running", "input": state.get("input"), "time": begun}
+        yield {"type": kind, "callID": part.get("callID"), "tool": part.get("tool"), "state": about}
+        if state["status"] != "running":
+            yield _lasting(part)
 
 
 def _is_finished(message: Fields, *, is_followed: bool) -> bool:

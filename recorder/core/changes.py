@@ -21,6 +21,14 @@ class CallBilled:
     record: Turn | Loop
 
 
+@dataclass(slots=True, eq=False)
+class CallReopened:
+    """A billed turn or loop goes on: its cost leaves the rollups until it ends again."""
+
+    record: Turn | Loop
+    billed: Turn | Loop  # a copy, as it was billed
+
+
 @dataclass(frozen=True, slots=True)
 class SegmentChanged:
     """The cost of a loop counts in another ledger segment than before."""
@@ -62,5 +70,13 @@ class CostReported:
 
 
 Change = (
-    Record | Removed | CallBilled | SegmentChanged | LabelsChanged | LoopCleared | SessionMoved | CostReported
+    Record
+    | Removed
+    | CallBilled
+    | CallReopened
+    | SegmentChanged
+    | LabelsChanged
+    | LoopCleared
+    | SessionMoved
+    | CostReported
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from recorder.core.changes import CallBilled, Change, LabelsChanged, Removed
+from recorder.core.changes import CallBilled, CallReopened, Change, LabelsChanged, Removed
 from recorder.core.content.text import clean
 from recorder.core.events import Event
 from recorder.core.records import Anomaly, Loop, Origin, Record, Session, Turn
@@ -78,6 +79,11 @@ class EventContext:
         """Report that a turn or loop ended, so that its cost enters the rollups."""
         billed = CallBilled(record)
         self.changes[billed] = billed
+
+    def reopen_billed_call(self, record: Turn | Loop) -> None:
+        """Report that a turn or loop goes on, before its figures change: its cost leaves the rollups."""
+        reopened = CallReopened(record, copy(record))
+        self.changes[reopened] = reopened
 
     def change_labels(self, session: Session) -> None:
         """Note that tags or metadata of a session changed."""

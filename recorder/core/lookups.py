@@ -41,6 +41,8 @@ class StateKeys:
     price_keys: frozenset[PriceKey] = frozenset()  # prices of the loaded configs are loaded as well
     # Sessions that lose a loop: their first and last other loops are loaded, which describe them then.
     shrinking_session_ids: frozenset[str] = frozenset()
+    # Loops that go on after their end: their last turn and what was cut at their end are loaded.
+    reopening_loop_ids: frozenset[str] = frozenset()
     ending_producers: frozenset[int] = frozenset()  # all their running loops and groups are loaded
 
     @property

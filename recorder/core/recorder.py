@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Never
+from typing import Any, Never, assert_never
 
 from recorder.core import withdrawal
 from recorder.core.changes import Change
@@ -24,6 +24,7 @@ from recorder.core.content.text import clean
 from recorder.core.context import NO_PLACEMENT, EventContext, Line, Placement, Relation
 from recorder.core.events import (
     Annotation,
+    Correction,
     Event,
     LoopEvent,
     SourceEvent,
@@ -123,7 +124,7 @@ def _apply(context: EventContext, event: Event) -> None:
         _record_in_loop(context, fields, placement.loop, placement.turn, placement.relation)
 
 
-def _dispatch(context: EventContext, event: Event) -> Placement:  # noqa: C901, PLR0911  one arm a family of events
+def _dispatch(context: EventContext, event: Event) -> Placement:  # noqa: PLR0911  one arm a family of events
     """Handle an event that is not of a running loop; return where its line belongs."""
     match event.type:
         case "AgentStart":
@@ -136,12 +137,8 @@ def _dispatch(context: EventContext, event: Event) -> Placement:  # noqa: C901, 
             return annotation_handlers.link(context, event)
         case "SourceEvent":
             return _source_event(context, event)
-        case "LoopWithdrawn" if context.origin == ORIGIN_DERIVED:
-            return withdrawal.withdraw(context, event)
-        case "CallReported" if context.origin == ORIGIN_DERIVED:
-            return turns.report_cost(context, event)
-        case "LoopWithdrawn" | "CallReported":  # our readers alone may withdraw and correct events
-            return _place_annotation(context, None, event.session_id)
+        case "LoopWithdrawn" | "LoopReopened" | "CallReported" | "UsageReported":
+            return _correction(context, event)
         case "Unread":
             context.anomaly(
                 "our_bug", "The recorder failed on a line. It is stored; a rebuild reads it again.", None
@@ -159,6 +156,23 @@ def _dispatch(context: EventContext, event: Event) -> Placement:  # noqa: C901, 
             return _annotation(context, event)
         case _:
             return _without_running_loop(context, event)
+
+
+def _correction(context: EventContext, event: Correction) -> Placement:
+    """Handle an event that corrects earlier ones, which our readers alone may do."""
+    if context.origin != ORIGIN_DERIVED:
+        return _place_annotation(context, None, event.session_id)
+    match event.type:
+        case "LoopWithdrawn":
+            return withdrawal.withdraw(context, event)
+        case "LoopReopened":
+            return loops.reopen(context, event)
+        case "CallReported":
+            return turns.report_cost(context, event)
+        case "UsageReported":
+            return turns.report_usage(context, event)
+        case _:
+            assert_never(event)
 
 
 def _without_running_loop(context: EventContext, event: LoopEvent) -> Placement:

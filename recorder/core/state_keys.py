@@ -46,6 +46,7 @@ def state_keys_of(lines: Iterable[Line]) -> StateKeys:
         starting_loop_ids=frozenset(keys.starting_loop_ids),
         starting_session_ids=frozenset(keys.starting_session_ids),
         shrinking_session_ids=frozenset(keys.shrinking_session_ids),
+        reopening_loop_ids=frozenset(keys.reopening_loop_ids),
         config_keys=frozenset(keys.config_keys),
         price_keys=frozenset(keys.price_keys),
     )
@@ -59,6 +60,7 @@ class _KeyCollector:
     starting_loop_ids: set[str] = field(default_factory=set)
     starting_session_ids: set[str] = field(default_factory=set)
     shrinking_session_ids: set[str] = field(default_factory=set)
+    reopening_loop_ids: set[str] = field(default_factory=set)
     config_keys: set[str] = field(default_factory=set)
     price_keys: set[PriceKey] = field(default_factory=set)
     answers: set[tuple[str, str, str]] = field(default_factory=set)  # model, provider and loop id
@@ -69,7 +71,7 @@ class _KeyCollector:
         match event.type:
             case "AgentStart":
                 self._add_start(event)
-            case "TurnEnd":
+            case "TurnEnd" | "UsageReported":
                 self._add_inferred_config(event.message, event.loop_id)
             case "AgentEnd":
                 answers = (m for m in messages.iter_messages(event.messages) if messages.answer_of(m))
@@ -91,6 +93,8 @@ class _KeyCollector:
                 self._add_session(event.child_session_id)
             case "LoopWithdrawn":
                 self._add_withdrawal(event)
+            case "LoopReopened":
+                self.reopening_loop_ids.add(event.loop_id)
             case _:
                 pass
 

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import json
+import stat
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from loopscope_client.transcripts.files import last_write
+from loopscope_client.transcripts import open_file
+from loopscope_client.transcripts.bad_lines import whole_lines
+from loopscope_client.transcripts.documents import is_bare_head
+from loopscope_client.transcripts.files import Skipped, last_write, outside, refusal, walk
 from recorder.core.formats import registry
 from recorder.core.formats.base import strip_sse_framing
 from recorder.core.formats.registry import OTLP, TRANSCRIPTS
-from recorder.imports import printed_output
 from recorder.imports.gzip_file import OverBoundError, open_gzip
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.stores import sqlite_snapshot
+from recorder.imports.transcripts import printed_output
+from recorder.imports.transcripts.file_cache import FileCache
 
-EVENT_NAMES = (".jsonl", ".ndjson", ".sse", ".jsonl.gz", ".ndjson.gz", ".gz")
+EVENT_NAMES = (".jsonl", ".ndjson", ".sse", ".jsonl.gz", ".ndjson.gz", ".gz", ".jsonl.zst")
 SESSION_NAMES = (".json",)
 BODY_NAMES = (".pb", ".pb.gz")
 _BODY_KEYS = (b'"resourceSpans"', b'"resourceLogs"', b'"resourceMetrics"')
 STORE_NAMES = (".db", ".sqlite", ".sqlite3")
+_NAMES = EVENT_NAMES + SESSION_NAMES + BODY_NAMES + STORE_NAMES
 HEAD_LINES = 20  # lines by which a transcript is recognised
-_HEAD = 256 * 1024
+_HEAD, _HEADS = 256 * 1024, 256  # bytes that are looked at, and how often they may be nothing but NUL
+_CHAT = 4096  # bytes in which a chat of Gemini CLI names what it holds
 _GZIP = b"\x1f\x8b"
 
 
@@ -37,36 +45,43 @@ class Recording:
     size: int
 
 
-def recordings(paths: list[Path], wanted: str, report: Report) -> list[Recording]:
+def recordings(
+    paths: list[Path], wanted: str, report: Report, cache: FileCache | None = None
+) -> list[Recording]:
     """Return the files to import, in order; files that are no recordings are added to the report.
 
     A folder of transcripts is the home of an agent, which also holds settings and histories: what is not
-    recognised there is skipped. Its files are in order of their last write, others of their paths.
+    recognised there is skipped. Its files are in order of their last write, others of their paths. A file
+    that the cache holds as it is now is not opened.
     """
-    found: list[Recording] = []
-    for path in paths:
-        inside, unusable = [], []
-        for file, is_named in _files(path, report):
-            try:
-                kind = _kind(file, wanted, is_named=is_named)
-                inside.append(Recording(file, kind, file.stat().st_size))
-            except _NoRecordingError:
-                report.skipped += 1
-            except UnusableError as error:
-                unusable.append((file, str(error)))
-            except OSError as error:
-                report.problem(file, error.strerror or str(error))
-        is_home = path.is_dir() and (
-            wanted in TRANSCRIPTS or any(each.kind in TRANSCRIPTS for each in inside)
-        )
-        if is_home:
-            recognised = [each for each in inside if wanted != "auto" or _is_recognised(each)]
-            report.skipped += len(inside) - len(recognised) + len(unusable)
-            inside, unusable = sorted(recognised, key=lambda each: last_write(each.path)), []
-        found += inside
-        for file, problem in unusable:
-            report.problem(file, problem)
-    return found
+    return [each for path in paths for each in _recordings(path, wanted, report, cache)]
+
+
+def _recordings(path: Path, wanted: str, report: Report, cache: FileCache | None) -> list[Recording]:
+    inside, unusable = [], []
+    kinds = {wanted}
+    for file, is_named in _files(path, report):
+        try:
+            if cache is not None and (known := cache.kind(file)) is not None:
+                report.unchanged += 1
+                kinds.add(known)
+                continue
+            kind = _kind(file, wanted, is_named=is_named)
+            inside.append(Recording(file, kind, file.stat().st_size))
+        except _NoRecordingError:
+            report.skipped += 1
+        except UnusableError as error:
+            unusable.append((file, str(error)))
+        except OSError as error:
+            report.problem(file, error.strerror or str(error))
+    kinds |= {each.kind for each in inside}
+    if path.is_dir() and not kinds.isdisjoint(TRANSCRIPTS):  # the home of an agent
+        recognised = [each for each in inside if wanted != "auto" or _is_recognised(each)]
+        report.skipped += len(inside) - len(recognised) + len(unusable)
+        return sorted(recognised, key=lambda each: last_write(each.path))
+    for file, problem in unusable:
+        report.problem(file, problem)
+    return inside
 
 
 def _is_recognised(recording: Recording) -> bool:
@@ -79,15 +94,14 @@ def _is_recognised(recording: Recording) -> bool:
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a file for reading, decompressed if it is gzip, whatever its name."""
-    with path.open("rb") as file:
-        is_packed = file.read(2) == _GZIP
-    return open_gzip(path) if is_packed else path.open("rb")
-
-
-def is_object(line: bytes) -> bool:
-    """Return whether a line is a whole JSON object."""
-    return _object(line) is not None
+    """Open a file for reading, decompressed if it is gzip, whatever its name, or zstd. Raises OSError."""
+    file = open_file.opened(path)
+    is_packed = file.read(2) == _GZIP
+    if is_packed:
+        file.close()
+        return open_gzip(path)
+    file.seek(0)
+    return file
 
 
 class _NoRecordingError(Exception):
@@ -95,16 +109,32 @@ class _NoRecordingError(Exception):
 
 
 def _files(path: Path, report: Report) -> Iterator[tuple[Path, bool]]:
-    """Yield the files of a path, and whether the path names the file itself."""
-    if path.is_dir():
-        inside = sorted(each for each in path.rglob("*") if each.is_file())
-        if not inside:
+    """Yield the files of a path, and whether the path names the file itself.
+
+    A link that the path names is followed; those inside a folder are not, and are named.
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        is_missing = isinstance(error, FileNotFoundError)
+        report.problem(path, "there is no such file or folder" if is_missing else str(error.strerror))
+        return
+    if stat.S_ISDIR(mode):
+        skipped: list[Skipped] = []
+        inside = list(walk(path.resolve() if path.is_symlink() else path, skipped))
+        for each in inside:
+            if not (why := refusal(each)):
+                yield each, False
+            elif each.name.lower().endswith(_NAMES):
+                skipped.append(Skipped(each, why))
+        for left_out in outside(skipped, [path]):
+            report.problem(left_out.path, left_out.why)
+        if not inside and not skipped:
             report.problem(path, "the folder is empty")
-        yield from ((each, False) for each in inside)
-    elif path.exists():
-        yield path, True
+    elif stat.S_ISREG(mode):
+        yield path.resolve() if path.is_symlink() else path, True
     else:
-        report.problem(path, "there is no such file or folder")
+        report.problem(path, "it is no file")
 
 
 def _kind(path: Path, wanted: str, *, is_named: bool) -> str:  # noqa: C901  one arm a kind of file
@@ -130,7 +160,8 @@ def _kind(path: Path, wanted: str, *, is_named: bool) -> str:  # noqa: C901  one
         return kind
     if wanted.endswith("-db"):
         raise UnusableError("not a SQLite store")
-    if wanted in TRANSCRIPTS and not is_named and _transcript(head) != wanted:
+    is_chat = wanted == "gemini-cli" and by_name == "phi-session" and _is_chat(head)
+    if wanted in TRANSCRIPTS and not is_named and not is_chat and _transcript(head) != wanted:
         raise _NoRecordingError
     if wanted != "auto":
         return wanted
@@ -141,12 +172,15 @@ def _head(path: Path) -> bytes:
     try:
         with opened(path) as file:
             head = file.read(_HEAD)
+            # A power failure leaves runs of NUL, of any length, in which nothing can be recognised.
+            for _ in range(_HEADS):
+                if head.strip(b"\x00") or not head:
+                    break
+                head = file.read(_HEAD)
     except (EOFError, zlib.error, OverBoundError):
         head = _readable_head(path)
-    if not head.strip():
+    if not head.strip(b"\x00\t\n\r "):
         raise UnusableError("the file has no readable content")
-    if b"\x00" in head and not head.startswith(sqlite_snapshot.MAGIC):
-        raise UnusableError("not a text file; give event files (.jsonl, .jsonl.gz) or session files (.json)")
     return head
 
 
@@ -160,19 +194,36 @@ def _readable_head(path: Path) -> bytes:
 
 
 def _by_content(head: bytes, by_name: str | None) -> str:
-    lines = [line for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
-    if by_name == "phi-session" or lines[0].strip() in (b"{", b"[", b"[{") or lines[0].startswith(b"["):
+    lines = _lines(head)
+    if by_name == "phi-session" and _is_chat(head):
+        return "gemini-cli"
+    first = lines[0] if lines else b""
+    if by_name == "phi-session" or first.strip() in (b"{", b"[", b"[{") or first.startswith(b"["):
         return "phi-session"
     objects = [each for each in map(_object, map(strip_sse_framing, lines)) if each is not None]
+    if not objects and b"\x00" in head:
+        raise UnusableError("not a text file; give event files (.jsonl, .jsonl.gz) or session files (.json)")
     if not objects and len(head) < _HEAD:
         raise UnusableError("no line is a JSON object; an event file has one event a line, such as "
                        '{"type":"AgentStart",…}')  # fmt: skip
     if transcript := _transcript(head):
         return transcript
-    first = objects[0] if objects else {}
-    if "loops" in first and "session_id" in first:
+    first_object = objects[0] if objects else {}
+    if "loops" in first_object and "session_id" in first_object:
         return "phi-session"
-    return _by_writer(first)
+    return _by_writer(first_object)
+
+
+def _lines(head: bytes) -> list[bytes]:
+    """Return the first lines, what stands on a damaged one apart; the last one may be cut."""
+    lines = (line for line in head.split(b"\n") if line.strip())
+    found = [each for line in islice(lines, HEAD_LINES) for each in whole_lines(line)]
+    return [line for line in found if line.strip(b"\x00")]
+
+
+def _is_chat(head: bytes) -> bool:
+    """Return whether a document begins as a chat of Gemini CLI before 0.39, which is one document."""
+    return all(mark in head[:_CHAT] for mark in (b'"sessionId"', b'"projectHash"', b'"messages"'))
 
 
 def _object(line: bytes) -> dict[str, object] | None:
@@ -185,7 +236,9 @@ def _object(line: bytes) -> dict[str, object] | None:
 
 def _transcript(head: bytes) -> str | None:
     """Return the coding agent whose transcript a file begins as, by one of its first lines."""
-    lines = [line for line in head.split(b"\n")[:HEAD_LINES] if line.strip()]
+    lines = _lines(head)
+    if lines and is_bare_head(lines[0]):
+        return "codex"
     found = (registry.detect(each) for line in lines if (each := _object(line)) is not None)
     return next((name for name in found if name in TRANSCRIPTS), None)
 

@@ -35,6 +35,10 @@ class Report:
     rejected: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what is worth knowing and no problem
+    producers: set[str] = field(default_factory=set)  # names of those of the file that is imported now
+    written: int = 0  # files that a coding agent is writing
+    unchanged: int = 0  # files that were not read, as they are as they were at their last import
 
     @property
     def sessions(self) -> int:
@@ -44,6 +48,10 @@ class Report:
     @property
     def is_clean(self) -> bool:
         return not self.problems and not self.rejected
+
+    def note(self, path: Path, what: str) -> None:
+        """Note what people should know about a file that was imported."""
+        self.notes.append(f"{path}: {what}")
 
     def problem(self, path: Path, why: str) -> None:
         """Note a file, or a part of it, that could not be read."""
@@ -64,6 +72,10 @@ class Report:
             f"{self.files} files, {new}",
             f"{self.duplicates} events and {self.live} loops were already recorded",
         ]
+        if self.unchanged:
+            found.append(f"{self.unchanged} files have not changed since their last import")
+        if self.written:
+            found.append(f"{self.written} files are being written: loops that did not end in them stay open")
         if self.skipped:
             found.append(f"{self.skipped} files skipped: neither event nor session files")
         if self.rejected:

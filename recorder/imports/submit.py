@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 from django.db.models import QuerySet
 
 from recorder.database.errors import Busy
+from recorder.imports.overlap import Numbered
 from recorder.imports.report import Report
 from recorder.ingest.pipeline import Batch, Receipt, Rejected, ingest
 from recorder.journal.repeats.settle import shares_lines
 from recorder.models import LoopRecord, Producer, Project
 
+LINES, BYTES = 500, 2 * 1024 * 1024  # of one batch, and so of one transaction
 PATIENCE = 60  # seconds for which another process may hold the database
 
 
@@ -32,6 +37,7 @@ class Sender:
         self.sent = 0 if high is None or not goes_on else high + 1
         self._has_sent = False  # lines that are new
         self._sessions, self._loops = self._made()
+        report.producers.add(producer)
 
     def send(self, lines: list[bytes]) -> list[Rejected]:
         """Send the next lines; return the rejected ones."""
@@ -72,3 +78,26 @@ def stored(batch: Batch) -> Receipt:
             if busy.code == "disk_full" or time.monotonic() > until:
                 raise
             time.sleep(busy.retry_after_ms / 1000)  # as long as the refusal requests
+
+
+def batches(lines: Iterator[Numbered]) -> Iterator[list[Numbered]]:
+    """Yield lines in batches, each of which is one transaction."""
+    batch: list[Numbered] = []
+    size = 0
+    for number, line in lines:
+        batch.append((number, line))
+        size += len(line)
+        if len(batch) == LINES or size > BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def send(sender: Sender, batch: list[Numbered], path: Path, report: Report, other: str) -> None:
+    """Send a batch of a file and name the rejected lines; `other` says why a number has another line."""
+    first = sender.sent
+    for rejected in sender.send([line for _, line in batch]):
+        number, _ = batch[rejected.seq - first]
+        is_other = rejected.code == "seq_conflict"
+        report.reject(path, f"line {number}", replace(rejected, message=other) if is_other else rejected)

@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from math import ceil
 from typing import Any
@@ -36,6 +35,7 @@ from recorder.ingest.auth import (
     is_producer,
     note_refusal,
 )
+from recorder.ingest.limits.decoding import BODIES, Hold, decoding, uncounted
 from recorder.ingest.rate_limit import submit
 from recorder.journal.batch import Batch, Closed, Gap, Mixed, Receipt, lines_of
 
@@ -52,9 +52,6 @@ RATIO_FROM = 1024 * 1024  # if it is longer than this
 INLINE_BYTES, INLINE_LINES = 1024 * 1024, 1_000
 INLINE_OBJECT_BYTES = 16 * 1024  # of one JSON object, which is parsed
 INLINE_REJECTS = 50  # an answer with more of them is written in a thread
-
-# Threads of their own, so that long bodies delay neither the check of tokens nor the writer.
-BODIES = ThreadPoolExecutor(max_workers=2, thread_name_prefix="body")
 
 
 class Fault(Exception):
@@ -177,7 +174,8 @@ async def _take(scope: Scope, receive: Receive) -> Receipt:
         form = format_of(scope["query_string"])
     except ValueError as error:
         raise Fault(400, "bad_body", str(error)) from None
-    lines = await _lines(await read_body(headers, receive), media, is_gzip=is_gzip)
+    body = await read_body(headers, receive)
+    lines = await _lines(body, media, grant.token, is_gzip=is_gzip)
     flush = parse_qs(scope["query_string"].decode("latin-1")).get("flush") == ["1"]
     batch = Batch(
         *(grant.project, producer, first, lines, form, grant.is_demo),
@@ -258,12 +256,11 @@ async def read_body(headers: list[tuple[bytes, bytes]], receive: Receive) -> byt
             return b"".join(parts)
 
 
-async def _lines(body: bytes, media: str, *, is_gzip: bool) -> list[bytes]:
-    """Return the lines of a body; read it off the event loop unless it is plain and short. Raises Fault."""
+async def _lines(body: bytes, media: str, token: int, *, is_gzip: bool) -> list[bytes]:
+    """Return the lines of a body, read off the event loop unless plain and short. Raises Fault or Busy."""
     if not is_gzip and _is_short(body, media):
         return _read(body, media, is_gzip=False)
-    read = partial(_read, body, media, is_gzip=is_gzip)
-    return await asyncio.get_running_loop().run_in_executor(BODIES, read)
+    return await decoding.run(token, body, partial(_read, body, media, is_gzip=is_gzip))
 
 
 def _is_short(body: bytes, media: str) -> bool:
@@ -272,8 +269,8 @@ def _is_short(body: bytes, media: str) -> bool:
     return len(body) <= INLINE_BYTES and body.count(b"\n") <= INLINE_LINES
 
 
-def _read(body: bytes, media: str, *, is_gzip: bool) -> list[bytes]:
-    content = inflated(body, settings.LOOPSCOPE_LIMITS["inflated_bytes"]) if is_gzip else body
+def _read(body: bytes, media: str, hold: Hold = uncounted, *, is_gzip: bool) -> list[bytes]:
+    content = inflated(body, settings.LOOPSCOPE_LIMITS["inflated_bytes"], hold) if is_gzip else body
     if media == JSON:
         return [_one_line(content)]
     most = settings.LOOPSCOPE_LIMITS["body_lines"]
@@ -282,8 +279,10 @@ def _read(body: bytes, media: str, *, is_gzip: bool) -> list[bytes]:
     return lines_of(content)
 
 
-def inflated(body: bytes, limit: int) -> bytes:
+def inflated(body: bytes, limit: int, hold: Hold = uncounted) -> bytes:
     """Return what a gzip body holds, in time linear to the bytes sent and returned.
+
+    `hold` is called with the size of each part.
 
     Raises:
         Fault: 413 for more than `limit` bytes or a ratio above `RATIO`; 400 for more than `MEMBERS` members
@@ -303,6 +302,7 @@ def inflated(body: bytes, limit: int) -> bytes:
                 parts.append(member.decompress(rest, left))
             except zlib.error:
                 raise Fault(400, "bad_encoding", "the body is not gzip") from None
+            hold(len(parts[-1]))
             left -= len(parts[-1])
             if left <= 0:  # else all of `rest` was read, or its member ended
                 raise Fault(413, "too_large", f"this body may have at most {limit} bytes after gzip")

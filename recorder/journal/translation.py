@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 
 from recorder.core.formats import ForeignLine, InvalidLineError
 from recorder.core.formats.base import Fields, Reader, Translation
-from recorder.core.formats.registry import MERGED, READERS, TRANSCRIPTS
-from recorder.core.formats.transcripts.claude_code import ClaudeCodeReader
+from recorder.core.formats.registry import MERGED, READERS, SETTLED, TRANSCRIPTS
+from recorder.core.formats.transcripts.repeats import SharingReader
 from recorder.database import sql
 from recorder.journal.batch import Dropped
 from recorder.journal.removal.tombstones import Tombstones, of_producer
@@ -80,8 +80,9 @@ class ProjectTranslator:
 
     def load(self, producer: Producer, lines: Iterable[object]) -> None:
         """Load at once what the translation of some lines needs; else it is loaded line by line."""
-        if producer.format in READERS and isinstance(self.reader(producer), ClaudeCodeReader):
-            self._shared_lines.load(lines)
+        reader = self.reader(producer) if producer.format in SETTLED else None
+        if isinstance(reader, SharingReader):
+            self._shared_lines.load(reader, lines)
 
     def end_of_stream(
         self, producer: Producer, at: datetime, before: int | None = None
@@ -121,7 +122,7 @@ class ProjectTranslator:
         forget(self._project)
 
     def _settled(self, producer: Producer, at: datetime, before: int | None) -> list[Settled]:
-        if not isinstance(self.reader(producer), ClaudeCodeReader):
+        if producer.format not in SETTLED:
             return []
         self._shared_lines.write()
         found = settle(self._project, producer.pk, at, before)
@@ -153,7 +154,7 @@ class ProjectTranslator:
 
     def _translate(self, producer: Producer, fields: Fields, at: datetime) -> Translation:
         reader = self.reader(producer)
-        if isinstance(reader, ClaudeCodeReader):
+        if producer.format in SETTLED and isinstance(reader, SharingReader):
             return self._shared_lines.translate(reader, producer.pk, fields, at)
         return reader.read(fields, at)
 

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from recorder.core.content.labels import metadata_of
 from recorder.follower import skipping
-from recorder.ledger import calls, chains, costs, state, sums, turns
+from recorder.ledger import calls, chains, changes, costs, state, sums, turns
 from recorder.ledger.chains import Chain
 from recorder.ledger.turns import End
 from recorder.models import LedgerCall, LedgerGap, Session
@@ -62,11 +62,13 @@ def _add(ends: Sequence[End]) -> None:
         chain = next((each for each in known.values() if each.row.pk == chain.row.pk), chain)
         known[turn.loop, turn.agent_id] = chain
         call = calls.call_of(turn, chain.window, chain.earlier)
-        entry = chain.window.add(call)
+        before = chain.window.held
+        entry = changes.mark(turn, chain.earlier, chain.window.add(call), len(before))
+        change = changes.of_entry(entry, before, chain)
         chain.note(turn, entry, is_recorded=call.request.is_recorded, compacted=call.compacted)
         cost, version = spent[turn.id], versions.get(turn.session, "")
         about = sums.About(turn.project, turn.session, cost.day, turn.agent_id, version, cost.model)
-        added.add(about, cost, sums.counted(chain, entry))
+        added.add(about, cost, sums.counted(chain, entry, change))
     for chain in {chain.row.pk: chain for chain in known.values()}.values():
         chain.save()
     added.write()

@@ -14,7 +14,7 @@ from django.db.models import Count, QuerySet, Sum
 from recorder.core.ledger.costs import lost, of_each, to_nano
 from recorder.core.ledger.window import Entry, numbers_of
 from recorder.database.errors import raise_as_store_error
-from recorder.ledger import costs, state
+from recorder.ledger import changes, costs, state
 from recorder.ledger.chains import Chain, Name
 from recorder.ledger.costs import Cost
 from recorder.ledger.turns import ended
@@ -48,13 +48,17 @@ class About(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """A call for the sums: the names and tokens of its window and of its new blocks, and its verdict."""
+    """A call for the sums: the names and tokens of its window and of its new blocks, and its verdict.
+
+    `change` is what changed in its request, "" if that is unknown or caused no loss.
+    """
 
     window: Sequence[tuple[Name, int]]
     new: Sequence[tuple[Name, int]]
     verdict: str
     lost_tokens: int
     expected_read: int
+    change: str
 
 
 @dataclass(slots=True)
@@ -95,7 +99,7 @@ class Sums:
             nano = to_nano([lost(cost.divided.bands, call.lost_tokens)])[0]
         is_lost = int(call.lost_tokens > 0)
         figures = {"calls": 1, "tokens": call.lost_tokens, "blocks": is_lost, "cost_nano": nano}
-        self._add(about, (MISS, call.verdict, ""), **figures, block_tokens=call.expected_read)
+        self._add(about, (MISS, call.verdict, call.change), **figures, block_tokens=call.expected_read)
 
     def add_gap(self, about: About, cost: Cost) -> None:
         """Add the cost of a call that the ledger could not take."""
@@ -140,7 +144,7 @@ def _key(row: LedgerSum) -> tuple[About, Name]:
     return about, (row.kind, row.name, row.server)
 
 
-def counted(chain: Chain, entry: Entry) -> Counted:
+def counted(chain: Chain, entry: Entry, change: str) -> Counted:
     """Return a call that was added to a chain just now."""
     found = entry.judgement
     return Counted(
@@ -149,6 +153,7 @@ def counted(chain: Chain, entry: Entry) -> Counted:
         found.verdict,
         found.lost_tokens,
         found.expected_read or 0,
+        change,
     )
 
 
@@ -162,14 +167,17 @@ def recount(session: int, version: str) -> None:
         new: dict[int, list[tuple[Name, int]]] = defaultdict(list)
         for number, block in blocks.items():
             new[block.first_call].append((names[number], block.tokens))
+        before: list[int] = []
         for call in chain.calls.order_by("number"):
-            cost = spent.get(call.turn)
+            cost, after = spent.get(call.turn), numbers_of(call.ranges)
+            change = changes.of_call(call, before, after, blocks)
+            before = after
             if cost is None:
                 continue
             about = About(chain.project_id, session, cost.day, chain.agent_id, version, cost.model)
-            window = [(names[number], blocks[number].tokens) for number in numbers_of(call.ranges)]
-            found = Counted(window, new[call.number], call.verdict, call.lost_tokens, call.expected_read or 0)
-            added.add(about, cost, found)
+            window = [(names[number], blocks[number].tokens) for number in after]
+            judged = call.verdict, call.lost_tokens, call.expected_read or 0
+            added.add(about, cost, Counted(window, new[call.number], *judged, change))
     gaps = LedgerGap.objects.filter(session=session).values_list("turn", flat=True)
     _add_gaps(added, session, list(gaps), version)
     earlier = LedgerSum.objects.filter(session=session)

@@ -101,7 +101,7 @@ class _Sums(models.Model):
     """Sums over calls, for one part of what they cost.
 
     `kind` is a kind of blocks, `output`, `undivided` (a cost that no rates divide) or `miss`; `name` the tool
-    or the verdict.
+    or the verdict; `server` that of the tool, or what changed (`recorder.core.ledger.changes`).
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)

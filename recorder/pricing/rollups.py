@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from recorder.core.changes import CallBilled, SegmentChanged
+from recorder.core.changes import CallBilled, CallReopened, SegmentChanged
 from recorder.core.money.prices import MAX_NANO
 from recorder.core.records import Loop, ModelConfig, Segment, Turn
 from recorder.database import row_mapper, sql
@@ -87,10 +87,16 @@ def additions(changes: Iterable[object]) -> Sums:
     """Return what a batch adds. Call it before the records are written: it reads their previous state."""
     sums = Sums()
     was: dict[Loop, Segment] = {}
-    ended: list[Turn | Loop] = []
+    ended: dict[Turn | Loop, None] = {}
+    reopened: list[CallReopened] = []
     for change in changes:
         if type(change) is CallBilled:
-            ended.append(change.record)
+            ended[change.record] = None
+        elif type(change) is CallReopened:
+            if change.record in ended:  # billed by an earlier line of this batch
+                del ended[change.record]
+            else:
+                reopened.append(change)
         elif type(change) is SegmentChanged:
             was.setdefault(change.loop, change.previous)
     moved = {loop: segment for loop, segment in was.items() if loop.id and loop.segment != segment}
@@ -98,6 +104,9 @@ def additions(changes: Iterable[object]) -> Sums:
     for record in ended:
         loop = record.loop if isinstance(record, Turn) else record
         sums.count(record, loop.segment)
+    for change in reopened:
+        record = change.record
+        sums.count(change.billed, (record.loop if isinstance(record, Turn) else record).segment, -1)
     return sums
 
 

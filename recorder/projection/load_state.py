@@ -134,6 +134,20 @@ class StateLoader:
         self._read(ToolCall, f"WHERE r.state = 'running' AND {in_list('r.loop_id')}", running)
         self._read(Compaction, f"WHERE r.state = 'running' AND {in_list('r.loop_id')}", running)
         self._read(TextBlock, f"WHERE {in_list('r.loop_id')}", running)
+        self._read_cut_parts(last)
+
+    def _read_cut_parts(self, last_turn: str) -> None:
+        """Read of loops that go on after their end the last turn, and the parts that were cut."""
+        named = self.keys.reopening_loop_ids
+        loops = self._of(Loop).values()
+        reopening = [loop.id for loop in loops if isinstance(loop, Loop) and loop.loop_id in named]
+        if not reopening:
+            return
+        cut, of_loops = list_param(reopening), in_list("r.loop_id")
+        self._read(Turn, f"WHERE {of_loops} AND {last_turn}", cut)
+        for kind in (ToolCall, Compaction):
+            self._read(kind, f"WHERE r.state = 'cut' AND {of_loops}", cut)
+        self._read(Approval, f"WHERE r.decision = 'cancelled' AND r.inferred AND {of_loops}", cut)
 
     def _read_references(self) -> None:
         """Read the records to which those found refer; if lines may link, all ancestors of the loops."""

@@ -13,6 +13,7 @@ from datetime import date
 
 from recorder.core.changes import (
     CallBilled,
+    CallReopened,
     Change,
     CostReported,
     LabelsChanged,
@@ -64,7 +65,9 @@ ORDER: tuple[type[Record], ...] = (
     Anomaly,
 )
 
-_NO_RECORDS = (CallBilled, CostReported, LabelsChanged, LoopCleared, SegmentChanged, SessionMoved)
+_NO_RECORDS = (
+    *(CallBilled, CallReopened, CostReported, LabelsChanged, LoopCleared, SegmentChanged, SessionMoved),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,7 @@ def save(project: int, changes: Iterable[Change], retained: RetainedKeys = NO_RE
     New records get their primary keys here, those of `retained` if present. Saving twice is idempotent.
     """
     changes = withdrawals.apply(project, changes)
+    redo.mark(_of_reopened(changes))
     sums = rollups.additions(changes)
     last: dict[Record, bool] = {}
     for change in changes:
@@ -155,6 +159,12 @@ def save(project: int, changes: Iterable[Change], retained: RetainedKeys = NO_RE
     reported_costs.add_up_sessions(smaller)
     reported = reported_costs.apply(project, changes)
     return invalidation_of(project, [*written, *reported], removed, new)
+
+
+def _of_reopened(changes: Iterable[Change]) -> set[int]:
+    """Return the stored sessions of turns that go on: what was derived from their ends is made again."""
+    turns = (change.record for change in changes if type(change) is CallReopened)
+    return {turn.loop.session.id for turn in turns if isinstance(turn, Turn) and turn.id}
 
 
 def _mask_streamed(project: int, written: Sequence[Record]) -> None:

@@ -8,7 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from recorder.core.changes import CallBilled, Change, LoopCleared, Removed, SegmentChanged, SessionMoved
+from recorder.core.changes import (
+    CallBilled,
+    CallReopened,
+    Change,
+    LoopCleared,
+    Removed,
+    SegmentChanged,
+    SessionMoved,
+)
 from recorder.core.content import labels
 from recorder.core.records import (
     Anomaly,
@@ -93,7 +101,7 @@ def _without_withdrawn(changes: Sequence[Change], cleared: set[Loop]) -> Iterabl
 
 def _loop_of(change: Change) -> Loop | None:
     """Return the loop that a change is a part of; a loop is no part of itself, except as a billed call."""
-    if type(change) is CallBilled:
+    if isinstance(change, CallBilled | CallReopened):
         return change.record.loop if isinstance(change.record, Turn) else change.record
     record: Record | None = change if not isinstance(change, Loop | Removed) else None  # type: ignore[assignment]
     return getattr(record, "loop", None)

@@ -13,6 +13,7 @@ from tests.architecture.tree import CODE, ROOT, TEMPLATES, chain, name_of, nodes
 # The store writes records, rollups their sums, the journal lines. Prices, insights and the scheduler's state
 # have writers of their own; the as-of overlay writes temporary tables.
 WRITERS = {
+    "recorder/imports/transcripts/file_cache.py",  # a cache of its own, no records
     "recorder/projection/as_of/overlay.py",
     "recorder/projection/masking.py",
     "recorder/projection/removal.py",

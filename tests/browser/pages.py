@@ -31,6 +31,7 @@ ADDRESSES = {
     "search-error": "/p/default/search?q=status:failed+costs:>1",
     "accounts": "/p/default/costs/accounts",
     "what_if": "/p/default/what-if",
+    "slowest-calls": "/p/default/calls?sort=-duration",
     "views": "/p/default/views",
     "people": "/p/default/settings/members",
     "delete-project": "/p/default/settings/delete",
@@ -38,8 +39,6 @@ ADDRESSES = {
     "account": "/account",
     "users": "/users",
     "share": "/p/default/share",
-    "welcome": "/p/default/welcome",
-    "connect": "/p/default/connect",
     "audit": "/p/default/settings/audit",
     "signin": "/signin",
     "missing": "/p/default/no-such-page",
@@ -48,7 +47,7 @@ OF_RECORDS = (
     *("session", "failed", "tree", "running", "past", "timeline", "context", "events", "json"),
     *("evaluation", "compaction", "passes", "session-search", "compare", "loops"),
     *("notes", "rail", "new-note", "share-record"),
-    *("flame", "flame-time", "flame-compared", "waste", "waste-timeline", "waste-context"),
+    *("flame", "flame-time", "flame-compared", "turns", "waste", "waste-timeline", "waste-context"),
 )
 PAGES = [*ADDRESSES, *OF_RECORDS]
 
@@ -123,6 +122,7 @@ def _of_records(server: Server) -> dict[str, str]:
         "compare": f"/p/default/sessions/compare?of={one}&of={other}",
         "loops": f"{session['url']}/compare?{compared}",
         "flame": f"{tree['url']}/flame",
+        "turns": f"{session['url']}/turns?sort=-cost",
         "flame-time": f"{session['url']}/flame?by=time",
         "flame-compared": f"{session['url']}/flame?by=tokens&with={other}",
     }

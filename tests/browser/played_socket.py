@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django_htmx import jinja
 
-from tests.support.wait import LONGEST_S
+from tests.support.wait import LONGEST_S, until
 
 ROOT = Path(__file__).parents[2]
 HTMX = Path(jinja.__file__).parent / "static" / "django_htmx"
@@ -63,11 +63,8 @@ class Wire:
         self.until(lambda: f'{{"ack":{self.number}}}' in self.acks)
 
     def until(self, true):
-        for _ in range(500):
-            if true():
-                return
-            self.page.wait_for_timeout(10)  # lets the browser's messages in
-        pytest.fail("the page did not answer")
+        pause = self.page.wait_for_timeout  # lets the browser's messages in
+        until(true, "the page did not answer", pause=lambda seconds: pause(1000 * seconds))
 
 
 @pytest.fixture

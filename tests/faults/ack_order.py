@@ -20,6 +20,7 @@ from pathlib import Path
 from tests.faults.support.producers import at_work, stop
 from tests.faults.support.strace_log import TRACED, Order
 from tests.support.server import Server
+from tests.support.wait import LONGEST_S, until
 
 PRODUCERS = 16
 MOST_LINES = 3
@@ -45,9 +46,12 @@ def run(folder: Path, acks: int, seed: int) -> Order:
         for producer in producers:
             producer.most_lines = MOST_LINES
             producer.start()
-        while sum(producer.acks for producer in producers) < acks:
+
+        def has_enough() -> bool:
             assert any(producer.is_alive() for producer in producers), server.log()
-            time.sleep(0.05)  # polled: producers count for themselves
+            return sum(producer.acks for producer in producers) >= acks
+
+        until(has_enough, server.log, longest_s=LONGEST_S + acks)
         stop(producers)
         # Killing the tracer would leave the server running; the tracer ends with the server.
         os.kill(json.loads((folder / "server.json").read_text())["pid"], signal.SIGTERM)

@@ -13,7 +13,6 @@ from tests.support.server import ROOT, Server, is_idle
 from tests.support.wait import until
 
 pytestmark = pytest.mark.slow
-REFUSALS = 300  # of a producer that tries again every 0.03 s
 
 may_mount = pytest.mark.usefixtures("mounts")
 on_sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="about SQLite's files")
@@ -35,7 +34,6 @@ def test_nothing_acknowledged_is_lost_and_producers_are_served_again(request, tm
         course = outages.run(server, outage, seconds=3, seed=1)
 
     assert course.is_clean, course
-    assert course.refused_after < REFUSALS
 
 
 @on_postgresql
@@ -57,7 +55,7 @@ def test_a_failed_sync_ends_the_process_and_is_never_tried_again(tmp_path, trace
 @on_sqlite
 @pytest.mark.parametrize("kind", ["io", "full"])
 def test_reads_and_writes_that_fail_for_a_while_are_gone_through(tmp_path, traces, kind):
-    course = failing_syscalls.run(tmp_path, kind, after=3000, seed=1)
+    course = failing_syscalls.run(tmp_path, kind, after=800, seed=1)
 
     assert course.is_clean, course
     assert course.failed >= 10

@@ -106,7 +106,9 @@ def test_the_wheel_of_the_client_holds_the_client_and_needs_nothing(client_dist)
     of_the_client = {name for name in tracked() if name.startswith("loopscope_client/")}
     assert files_of(client_dist[1]) == of_the_client
     assert "loopscope_client/py.typed" in of_the_client
-    assert (fields["Name"], fields["Requires-Dist"]) == ("loopscope-client", None)
+    assert (fields["Name"], fields.get_all("Requires-Dist")) == (
+        *("loopscope-client", ["zstandard>=0.23; extra == 'zstd'"]),
+    )  # an extra: nothing is installed without being asked for
 
 
 def test_both_distributions_are_of_one_version_with_an_entry_in_the_changelog(server_dist, client_dist):
@@ -121,7 +123,7 @@ def test_what_development_needs_is_not_published(server_dist):
     fields = metadata(server_dist[1])
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
-    assert fields.get_all("Provides-Extra") == ["postgres", "redis", "sso"]
+    assert fields.get_all("Provides-Extra") == ["postgres", "redis", "sso", "zstd"]
     extras = sum(map(len, project["optional-dependencies"].values()))
     assert len(fields.get_all("Requires-Dist")) == len(project["dependencies"]) + extras
 

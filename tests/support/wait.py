@@ -22,8 +22,11 @@ def until(
     *,
     longest_s: float = LONGEST_S,
     poll_s: float = POLL_S,
+    pause: Callable[[float], object] = sleep,
 ) -> T:
     """Return the first true result of `holds`, called every `poll_s` seconds.
+
+    `pause` waits so long; that of a page of Playwright also lets in what the browser sends.
 
     Raises AssertionError with `why`, or what it returns, after `longest_s` seconds.
     """
@@ -31,5 +34,5 @@ def until(
     while not (result := holds()):
         if monotonic() > deadline:
             raise AssertionError(why if isinstance(why, str) else why())
-        sleep(poll_s)  # polled: a condition of another process reports nothing
+        pause(poll_s)  # polled: a condition of another process reports nothing
     return result

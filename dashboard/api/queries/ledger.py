@@ -71,6 +71,11 @@ def causes(scope: Scope) -> schemas.CausesItem:
         causes=[
             schemas.CauseItem(
                 verdict=cast("Any", cause.verdict),
+                lost_usd_a_week=usd(found.a_week(cause.whole.nano)),
+                changes=[
+                    schemas.LossByChange(change=cast("Any", change or None), **_loss(loss))
+                    for change, loss in cause.changes
+                ],
                 days=[schemas.LossOfDay(day=day, **_loss(loss)) for day, loss in sorted(cause.days.items())],
                 **_loss(cause.whole),
             )

@@ -20,11 +20,11 @@ from dashboard.api.queries.list_endpoint import ListEndpoint, by_offset
 from dashboard.shared import durations
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import Cost, source_of
-from dashboard.shared.date_trunc import Day
 from dashboard.shared.session_json import money_fields
 from dashboard.shared.session_json.usage import config, money
 from dashboard.shared.spending import queries
 from dashboard.shared.spending.scope import Scope
+from dashboard.shared.time_functions import Day
 from recorder.models import ModelConfig, Project, Spending
 from recorder.pricing.rollups import FIGURES
 

@@ -90,7 +90,7 @@ def create_project(request: HttpRequest) -> HttpResponse:
         )
     except Refused as error:
         return _page(request, str(error), 400)
-    return redirect("welcome", project.slug)
+    return redirect("connect", project.slug)
 
 
 LINK = "link"  # the action whose answer shows a new sign-in link

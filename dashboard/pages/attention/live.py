@@ -9,6 +9,7 @@ from dashboard.live.panel import Panel
 from dashboard.pages.attention.params import Params
 from dashboard.pages.attention.queries.ended_sessions import FailuresOf, FinishedOf
 from dashboard.pages.attention.queries.mentions import MentionsOf
+from dashboard.pages.attention.queries.reasons import ReasonsOf
 from dashboard.pages.attention.queries.waiting import WaitingOf
 from dashboard.pages.attention.queries.wastes import AlarmsOf
 
@@ -37,6 +38,7 @@ class AttentionPage:
         if touched is None or touched.sessions:
             for part, query in (
                 ("waiting", WaitingOf(self.params)),
+                ("reasons", ReasonsOf(self.params.but())),
                 ("finished", FinishedOf(self.params.but())),
             ):
                 wanted.append((Panel(f"attention/{part}", query, min_interval_ms=SOON_MS), [self.project]))
@@ -48,12 +50,18 @@ class AttentionPage:
             wanted.append((Panel("attention/waste", alarms, min_interval_ms=SOON_MS), [self.user]))
         if is_marked or (touched and touched.noted):
             wanted.append((Panel("attention/mentions", MentionsOf(self.project)), [self.user]))
-        return [(panel, pks) for panel, pks in wanted if self.params.shows(panel.name.partition("/")[2])]
+        return [(panel, pks) for panel, pks in wanted if self.params.shows(_kind(panel.name))]
 
     def draw(self) -> dict[str, str]:
         """Return the HTML of each panel, by the last part of its name."""
         drawn = [(panel.name, panel.draw(pks)) for panel, pks in self.dirty_panels(None)]
         return {name.partition("/")[2]: html for name, htmls in drawn for html in htmls.values()}
+
+
+def _kind(panel: str) -> str:
+    """Return the kind of entries that a panel lists."""
+    name = panel.partition("/")[2]
+    return "failed" if name == "reasons" else name
 
 
 def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:

@@ -27,6 +27,7 @@ KINDS = {
     "failed": "Failures",
     "finished": "Finished",
 }
+PERIODS = {"today": "Today", "yesterday": "Yesterday", "week": "This week", "7d": "7 days"}
 FILTERS = Page(filters=(Filter("kind", "kind", KINDS, is_single=True),), keeps=())
 MENUS = MenuKeys((MenuKey("agent", "agent"), MenuKey("source", "source", SOURCES)))
 _PLACE = re.compile(r"([01])\.(.+)", re.ASCII)
@@ -57,6 +58,7 @@ class Params(ListAddress):
 
     q: str = ""
     kind: str = ""
+    period: str = "7d"  # of the failures by reason
     waiting: int | None = None  # the approval after which the list of questions starts
     failed: Place | None = None
     waste: Place | None = None
@@ -73,6 +75,7 @@ class Params(ListAddress):
             q=text,
             kind=read.choice("kind", KINDS, ""),
             reader=parsed(text).reader(reader),
+            period=read.choice("period", PERIODS, "7d"),
             waiting=whole_number(query.get("waiting", "")),
             failed=_place(query.get("failed", "")),
             waste=_place(query.get("waste", "")),

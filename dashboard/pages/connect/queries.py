@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from dashboard.pages.connect.senders import Wait, wait_of
 from recorder.models import AccessToken, Refusal, Session
 
 
@@ -17,6 +18,10 @@ class Arrival:
     @property
     def slug(self) -> str:
         return self.token.project.slug
+
+    @property
+    def wait(self) -> Wait:
+        return wait_of(self.token.name)
 
     @property
     def is_refused(self) -> bool:

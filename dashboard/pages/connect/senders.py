@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import dedent
 
+from dashboard.pages.connect.programs import CURL, PYTHON, WEBSOCKET
+
 PLACEHOLDER = "YOUR_TOKEN"
 
 
@@ -28,10 +30,23 @@ class Sender:
     hint: str
 
     @property
+    def heading(self) -> str:
+        """Return what step 2 does."""
+        return _HEADINGS.get(self.key, f"Set up {self.name}")
+
+    @property
     def mark(self) -> str:
         """Return its two-letter abbreviation."""
         words = self.name.split()
         return (words[0][0] + (words[1][0] if len(words) > 1 else words[0][1])).lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What step 3 waits for, and what makes it come."""
+
+    first: str
+    action: str
 
 
 def senders(origin: str, token: str) -> list[Sender]:
@@ -40,6 +55,12 @@ def senders(origin: str, token: str) -> list[Sender]:
         Sender(key, name, group, _filled_all(lines, origin, token), hint)
         for key, name, group, lines, hint in _SENDERS
     ]
+
+
+def wait_of(name: str) -> Wait:
+    """Return what a page waits for after it made a token; tokens have the names of their senders."""
+    key = next((sender[0] for sender in _SENDERS if sender[1] == name), "")
+    return _WAITS[_WAIT_OF.get(key, "session")]
 
 
 def check(origin: str, token: str) -> str:
@@ -52,7 +73,9 @@ def _filled_all(lines: Sequence[tuple[str, str]], origin: str, token: str) -> tu
 
 
 def _filled(text: str, origin: str, token: str) -> str:
-    return dedent(text).strip().replace("ORIGIN", origin).replace("TOKEN_HERE", token or PLACEHOLDER)
+    socket = f"ws{origin.removeprefix('http')}"
+    filled = dedent(text).strip().replace("SOCKET_ORIGIN", socket).replace("ORIGIN", origin)
+    return filled.replace("TOKEN_HERE", token or PLACEHOLDER)
 
 
 _CHECK = """
@@ -65,7 +88,7 @@ export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20TOKEN_HERE"
 # Claude Code sends the header as it stands here; other SDKs decode it, as the specification of OTLP says.
 _OTLP_AS_IS = _OTLP.replace("%20", " ")
 _PUSH = """
-# once, in a clone of Loopscope: pip install ./loopscope_client
+pip install loopscope-client
 export LOOPSCOPE_URL=ORIGIN LOOPSCOPE_TOKEN=TOKEN_HERE
 loopscope-push --follow --agent """  # the name of an agent follows
 _BOTH = "Both ways together give one session: the content of the transcript and the reported costs."
@@ -81,17 +104,17 @@ _SENDERS = (
         "Claude Code",
         _CODING,
         (
+            (f"Shell: {_PAST_AND_NEW}", f"{_PUSH}claude-code"),
             (
-                "Shell",
+                "Or: spans and logs, while it works",
                 f"""
 export CLAUDE_CODE_ENABLE_TELEMETRY=1 CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1
 export OTEL_TRACES_EXPORTER=otlp OTEL_LOGS_EXPORTER=otlp
 export OTEL_LOG_USER_PROMPTS=1 OTEL_LOG_TOOL_DETAILS=1 OTEL_LOG_TOOL_CONTENT=1
 export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf{_OTLP_AS_IS}""",
             ),
-            (f"Or: {_PAST_AND_NEW}", f"{_PUSH}claude-code"),
         ),
-        _BOTH,
+        "Its spans have no thinking and no calls of Write. " + _BOTH,
     ),
     (
         "codex",
@@ -251,7 +274,7 @@ await generateText({ model, prompt, experimental_telemetry: {
             (
                 "Python",
                 """
-# once, in a clone of Loopscope: pip install ./loopscope_client
+# once: pip install loopscope-client
 from loopscope_client import Client
 
 with (
@@ -263,7 +286,31 @@ with (
         turn.answer("Soup.", input=18, output=5)
 """,
             ),
+            ("Or: Python, without a package", PYTHON),
+            ("Or: Python over a WebSocket, word by word (pip install websockets)", WEBSOCKET),
         ),
-        "Streams text, and loses nothing while the server is away.",
+        "The client streams text, and loses nothing while the server is away.",
     ),
+    ("curl", "curl", _OTHER, (("Shell", CURL),), "Needs a POSIX shell and curl."),
 )
+_HEADINGS = {
+    "otlp": "Send from any OTLP sender",
+    "events": "Send from your own program",
+    "curl": "Send with curl",
+}
+_WAITS = {
+    "session": Wait(
+        "the first session", "Ask the agent anything: it is shown when a model call or a tool ends."
+    ),
+    "transcript": Wait(
+        "the first line of a transcript",
+        "loopscope-push sends past sessions at once and new lines as they are written.",
+    ),
+    "span": Wait("the first span", "Run the agent: a span is sent when a model call or a tool ends."),
+    "event": Wait("the first event", "Run the program: its session is shown at once."),
+}
+_WAIT_OF = {
+    **dict.fromkeys(("claude-code", "codex", "gemini-cli", "opencode", "pi"), "transcript"),
+    **dict.fromkeys(("pydantic-ai", "openai-agents", "langgraph", "vercel-ai-sdk", "otlp"), "span"),
+    **dict.fromkeys(("events", "curl"), "event"),
+}

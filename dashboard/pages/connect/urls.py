@@ -6,5 +6,6 @@ from dashboard.pages.connect import views
 
 urlpatterns = [
     path("connect", views.connect, name="connect"),
+    path("welcome", views.welcome, name="welcome"),
     path("connect/token", views.make_token, name="connect-token"),
 ]

@@ -1,7 +1,7 @@
 """Views of the page."""
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -35,6 +35,13 @@ def make_token(request: HttpRequest, project: Project) -> HttpResponse:
     return _page(request, project, agent, token)
 
 
+@require_safe
+@member
+def welcome(_request: HttpRequest, project: Project) -> HttpResponse:
+    """Redirect the address of the former welcome page."""
+    return redirect("connect", project.slug)
+
+
 def _page(request: HttpRequest, project: Project, agent: str, token: str = "") -> HttpResponse:
     origin = request.build_absolute_uri("/").rstrip("/")
     every = senders(origin, token)
@@ -48,7 +55,7 @@ def _page(request: HttpRequest, project: Project, agent: str, token: str = "") -
         "project": project,
         "may": may,
         "token_makers": [] if may["manage_tokens"] else people_with(project, Right.MANAGE_TOKENS),
-        "page": "sessions",
+        "page": "connect",
         "ws_url": links.live(project.slug, "connect", **query),
         "arrival": ARRIVAL.draw([key])[key] if key is not None else "",
         "token": token,

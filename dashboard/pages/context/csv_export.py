@@ -1,6 +1,7 @@
 """What is on the page as rows of one table: exact numbers without units. `part` says what a row is.
 
-The rows of the part `kind` add up to the cost of all calls; those of `cause` to the loss.
+The rows of the part `kind` add up to the cost of all calls; those of `cause` to the loss, and
+those of `change` too.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ COLUMNS = (
         "context_usd",
         "lost_usd",
         "calls",
+        "change",
     ),
 )
 
@@ -46,6 +48,15 @@ def _found(page: ContextPage) -> Iterator[dict[str, Value]]:
                 "name": cause.verdict,
                 "first_day": f"{day}",
                 "last_day": f"{day}",
+                "misses": loss.calls,
+                "lost_tokens": loss.tokens,
+                "lost_usd": dollars(loss.nano),
+            }
+        for change, loss in cause.changes:
+            yield {
+                "part": "change",
+                "name": cause.verdict,
+                "change": change,
                 "misses": loss.calls,
                 "lost_tokens": loss.tokens,
                 "lost_usd": dollars(loss.nano),

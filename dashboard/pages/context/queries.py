@@ -9,11 +9,13 @@ from datetime import datetime
 from django.db.models import Max
 from django.utils import timezone
 
+from dashboard.pages.context.changes import ChangeRow, a_week, change_rows
 from dashboard.pages.context.chart import Chart, chart, day_words
 from dashboard.pages.context.params import NARROW, Params
 from dashboard.pages.context.words import CAUSES, LABELS, css
 from dashboard.query_language import print_query
 from dashboard.query_language.choices import Pair, choose, is_valid
+from dashboard.shared.ledger.words import change_words
 from dashboard.shared.ledger_sums import queries as sums
 from dashboard.shared.ledger_sums.figures import PeriodLedger, Version
 from dashboard.shared.ledger_sums.queries import Scope, SessionLoss
@@ -144,6 +146,19 @@ class ContextPage:
             }
             for cause in self.ledger.causes
         ]
+
+    @property
+    def changes(self) -> list[ChangeRow]:
+        return change_rows(self.ledger, self.params)
+
+    @property
+    def main_change(self) -> str:
+        cause = self.ledger.causes[0]
+        return change_words(cause.verdict, cause.main_change)
+
+    @property
+    def main_week(self) -> int | None:
+        return a_week(self.ledger, self.ledger.causes[0].whole)
 
     @property
     def main_href(self) -> str:

@@ -11,6 +11,7 @@ CAUSES = {  # verdict: its name, and the subject of a sentence about the main ca
     "history_edited": ("History edited", "earlier messages that change, as by a compaction"),
     "model_changed": ("Model changed", "a change of the model within a session"),
     "settings_changed": ("Settings changed", "settings that change between turns"),
+    "undecided": ("Undecided", "not decided: the request changed, and the cache had expired by then"),
     "provider_miss": ("Provider miss", "the provider: it read less than the same request allowed"),
     "unknown": ("Unknown", "not known: the requests are not recorded"),
 }

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from django.http import QueryDict
 
 Answer = Literal["diff", "rendered", "raw"]
-ANSWERS: dict[Answer, str] = {"diff": "Changes", "rendered": "Rendered", "raw": "Raw"}
+ANSWERS: dict[Answer, str] = {"rendered": "Rendered", "diff": "Changes", "raw": "Raw"}
 SHOWN_MAX = 6  # maximum number of branches side by side
 SHOWN_DEFAULT = 3  # shown by default when there are more than SHOWN_MAX
 
@@ -22,7 +22,7 @@ SHOWN_DEFAULT = 3  # shown by default when there are more than SHOWN_MAX
 class Params:
     """Query parameters; `branches` are numbers from 1, empty for the default selection."""
 
-    answer: Answer = "diff"
+    answer: Answer = "rendered"
     is_only_differences: bool = False
     branches: tuple[int, ...] = ()
     row: int = 1  # first row of the page of turns
@@ -34,7 +34,7 @@ class Params:
         words = [word for value in params.getlist("branches") for word in value.split(",")]
         numbers = [number for word in words if (number := whole_number(word))]
         return cls(
-            answer=answer if answer in ANSWERS else "diff",
+            answer=answer if answer in ANSWERS else "rendered",
             is_only_differences=params.get("only") == "diff",
             branches=tuple(dict.fromkeys(numbers))[:SHOWN_MAX],
             row=whole_number(params.get("row", "")) or 1,
@@ -58,7 +58,7 @@ class Params:
     def pairs(self) -> dict[str, str]:
         """Return names and values of the query string, without defaults."""
         values = {
-            "answer": self.answer if self.answer != "diff" else "",
+            "answer": self.answer if self.answer != "rendered" else "",
             "only": "diff" if self.is_only_differences else "",
             "branches": ",".join(map(str, self.branches)),
             "row": str(self.row) if self.row > 1 else "",

@@ -40,6 +40,12 @@ SORT_WORDS = {
     "created": "Oldest first",
     "-cost": "Highest cost first",
     "cost": "Lowest cost first",
+    "-tokens": "Most tokens first",
+    "-duration": "Longest first",
+    "-errors": "Most errors first",
+    "tokens": "Fewest tokens first",
+    "duration": "Shortest first",
+    "errors": "Fewest errors first",
 }
 FILTERS = FilterPage(filters=(Filter("status", "recorded status"),), windows=WINDOWS)
 COLUMNS = Columns(
@@ -47,14 +53,14 @@ COLUMNS = Columns(
     (
         Column("loops", "Loops", is_right=True),
         Column("configs", "Model configs"),
-        Column("tokens", "Tokens"),
+        Column("tokens", "Tokens", sort="tokens"),
         Column(
             "cost",
             "Cost, by config",
             title="Bar length: cost relative to the most expensive session on this page",
             sort="cost",
         ),
-        Column("duration", "Duration", is_right=True),
+        Column("duration", "Duration", is_right=True, sort="duration"),
         Column("activity", "Last activity", is_right=True, sort="activity"),
         Column("created", "Created", is_right=True, sort="created", is_usual=False),
         Column("agent", "Agent", is_usual=False),
@@ -62,7 +68,7 @@ COLUMNS = Columns(
         Column("outcome", "Outcome", is_usual=False),
         Column("turns", "Turns", is_right=True, is_usual=False),
         Column("tools", "Tool calls", is_right=True, is_usual=False),
-        Column("errors", "Errors", is_right=True, is_usual=False),
+        Column("errors", "Errors", is_right=True, sort="errors", is_usual=False),
         Column("agents", "Sub-agents", is_right=True, is_usual=False),
         Column("compactions", "Compactions", is_right=True, is_usual=False),
         Column("events", "Events", is_right=True, is_usual=False),

@@ -58,7 +58,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
         "scale": page.scale.draw([project.pk])[project.pk],
         "summary": keep("sessions-summary", compute=lambda: page.summary.draw([project.pk])[project.pk]),
         "columns": COLUMNS.form(filters, links.sessions(project.slug)),
-        "headers": COLUMNS.headers(filters.cols, filters.sort),
+        "headers": COLUMNS.headers(filters.cols, filters.sort, filters),
         "views_bar": views_bar(
             request, project, "sessions", filters, first="", count=partial(queries.cheap_count, project.pk)
         ),

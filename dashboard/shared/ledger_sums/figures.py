@@ -18,16 +18,27 @@ from recorder.core.ledger.verdicts import NO_MISS
 OUTPUT, UNDIVIDED, MISS, DEFINITION = "output", "undivided", "miss", "tool_definition"
 RESULTS = ("tool_result", "sub_agent_report")
 NOT_CONTEXT = (OUTPUT, UNDIVIDED, MISS)
+WEEK = 7  # days
 NEW_SHARE = 0.5  # of the misses of the main cause: a version with more is named as its beginning
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A verdict that is a miss, with its loss in the period and on each day that has one."""
+    """A verdict that is a miss, with its loss in the period and on each day that has one.
+
+    `changes` are its losses by what changed in the requests, the largest first; they add up to `whole`.
+    """
 
     verdict: str
     whole: Loss
     days: Mapping[date, Loss]
+    changes: Sequence[tuple[str, Loss]]
+
+    @property
+    def main_change(self) -> str:
+        """Return what changed in more than a half of the misses, "" if nothing did in so many."""
+        change, loss = self.changes[0]
+        return change if loss.calls > NEW_SHARE * self.whole.calls else ""
 
 
 @dataclass(slots=True)
@@ -129,6 +140,12 @@ class PeriodLedger:
     def turns(self) -> int:
         return sum(each.turns for each in self.versions)
 
+    def a_week(self, amount: int) -> int | None:
+        """Return what an amount of the period is in seven days; None if calls began less than that ago."""
+        begun = min((each.first for each in self.versions), default=self.last)
+        days = (self.last - begun).days + 1
+        return round(amount * WEEK / days) if days >= WEEK else None
+
     @property
     def context_nano(self) -> int:
         return sum(nano for kind, (_, nano) in self.kinds.items() if kind not in NOT_CONTEXT)
@@ -204,12 +221,22 @@ def _causes(missed: Iterable[Missed]) -> list[Cause]:
     """Return the causes, the largest loss first."""
     wholes: dict[str, Loss] = defaultdict(Loss)
     days: dict[str, dict[date, Loss]] = defaultdict(lambda: defaultdict(Loss))
+    changes: dict[str, dict[str, Loss]] = defaultdict(lambda: defaultdict(Loss))
     for found in missed:
         if found.verdict not in NO_MISS and found.lost_tokens:
             wholes[found.verdict].add(found)
             days[found.verdict][found.day].add(found)
+            changes[found.verdict][found.change].add(found)
     order = sorted(wholes, key=lambda verdict: (*wholes[verdict].rank(), verdict))
-    return [Cause(verdict, wholes[verdict], dict(days[verdict])) for verdict in order]
+    return [
+        Cause(
+            verdict,
+            wholes[verdict],
+            dict(days[verdict]),
+            sorted(changes[verdict].items(), key=lambda item: (*item[1].rank(), item[0])),
+        )
+        for verdict in order
+    ]
 
 
 def _beginning(first: date, missed: Iterable[Missed], verdict: str) -> Beginning | None:

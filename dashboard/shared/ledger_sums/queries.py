@@ -77,8 +77,12 @@ def read(scope: Scope) -> PeriodLedger:
     missed = [
         Missed(*row)
         for row in days.filter(kind=MISS)
-        .values_list("day", "name", "agent_id", "version")
-        .annotate(Sum("blocks"), Sum("tokens"), Sum("cost_nano"), Sum("block_tokens"))
+        .annotate(change=F("server"))
+        .values_list(
+            *("day", "name", "agent_id", "version"),
+            *(Sum("blocks"), Sum("tokens"), Sum("cost_nano"), Sum("block_tokens")),
+            "change",
+        )
         .order_by()
     ]
     return period_ledger(scope.first, scope.last, parts, missed, tool_calls(scope) if parts else [])

@@ -25,7 +25,10 @@ class Part(NamedTuple):
 
 
 class Missed(NamedTuple):
-    """The calls of one day with one verdict; `expected` are the tokens that could have been read."""
+    """The calls of one day with one verdict; `expected` are the tokens that could have been read.
+
+    `change` is what changed in their requests, "" if that is unknown.
+    """
 
     day: date
     verdict: str
@@ -35,6 +38,7 @@ class Missed(NamedTuple):
     lost_tokens: int
     lost_nano: int
     expected: int
+    change: str
 
 
 class ToolCalls(NamedTuple):

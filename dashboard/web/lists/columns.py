@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dashboard.web.filters import hidden
-from dashboard.web.lists.address import COLUMNS, ListAddress
+from dashboard.web.lists.address import COLUMNS, SORT, ListAddress
 from dashboard.web.query_params import Reading
 
 
@@ -29,10 +29,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The head of a column; `order` is "ascending", "descending" or ""."""
+    """The head of a column; `order` is "ascending", "descending" or "". `url` sorts by it."""
 
     column: Column
     order: str
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +87,18 @@ class Columns:
         """Return the names of the columns of an address."""
         return tuple(cols) or self.usual
 
-    def headers(self, cols: Sequence[str], sort: str = "") -> list[Header]:
-        """Return the heads of the columns after the first."""
-        return [Header(self.by_name[name], _order(self.by_name[name], sort)) for name in self.shown(cols)]
+    def headers(
+        self, cols: Sequence[str], sort: str = "", address: ListAddress | None = None
+    ) -> list[Header]:
+        """Return the heads of the columns after the first; with an address they are links that sort."""
+        return [self._header(self.by_name[name], sort, address) for name in self.shown(cols)]
+
+    def _header(self, column: Column, sort: str, address: ListAddress | None) -> Header:
+        order = _order(column, sort)
+        if address is None or not column.sort:
+            return Header(column, order)
+        wanted = column.sort if order == "descending" else f"-{column.sort}"
+        return Header(column, order, address.but(**{SORT: wanted}).query or "?")
 
     def form(self, address: ListAddress, path: str) -> ColumnsForm:
         """Return the form; chosen columns come first, in their order."""

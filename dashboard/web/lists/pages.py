@@ -34,7 +34,11 @@ PAGES = {
     "sessions": ListPage(
         RANGE
         | frozenset("status outcome model config agent source tool has tag is cost tokens duration".split()),
-        ("-activity", "activity", "-created", "created", "-cost", "cost"),
+        tuple(
+            sign + name
+            for name in ("activity", "created", "cost", "tokens", "duration", "errors")
+            for sign in ("-", "")
+        ),
         (
             *("loops", "configs", "tokens", "cost", "duration", "activity", "created", "agent", "source"),
             *("outcome", "turns", "tools", "errors", "agents", "compactions", "events", "id"),
@@ -42,7 +46,7 @@ PAGES = {
         has_metadata=True,
     ),
     "search": ListPage(frozenset(("kind",)), ("newest", "best")),
-    "attention": ListPage(frozenset(("kind", "agent", "source", "waiting", "failed", "waste"))),
+    "attention": ListPage(frozenset(("kind", "period", "agent", "source", "waiting", "failed", "waste"))),
     "evaluations": ListPage(
         RANGE | {"session", "config", "winner", "verdict"},
         columns=(

@@ -10,12 +10,14 @@ from recorder.core.events.loopscope import (
     ApprovalResolved,
     CallReported,
     ErrorRaised,
+    LoopReopened,
     LoopWithdrawn,
     Notice,
     SessionInfo,
     SourceEvent,
     SubAgentLinked,
     Unread,
+    UsageReported,
     UsageSnapshot,
 )
 from recorder.core.events.phi_core import (
@@ -62,6 +64,7 @@ LoopEvent = (
 Annotation = (
     AgentSwitched | ApprovalRequested | ApprovalResolved | ErrorRaised | Notice | UsageSnapshot | SessionInfo
 )
+Correction = LoopWithdrawn | LoopReopened | CallReported | UsageReported
 InternalEvent = SourceEvent | Unread  # not on the wire: they represent lines of unknown types
 Event = (
     AgentStart
@@ -70,8 +73,7 @@ Event = (
     | ParallelLoopEnd
     | Annotation
     | SubAgentLinked
-    | LoopWithdrawn
-    | CallReported
+    | Correction
     | InternalEvent
 )
 
@@ -87,11 +89,13 @@ __all__ = [
     "CompactionStarted",
     "Continuation",
     "ContinuationName",
+    "Correction",
     "ErrorRaised",
     "Event",
     "InputRejected",
     "InternalEvent",
     "LoopEvent",
+    "LoopReopened",
     "LoopWithdrawn",
     "MessageEnd",
     "MessageStart",
@@ -115,5 +119,6 @@ __all__ = [
     "TurnStart",
     "Unread",
     "Usage",
+    "UsageReported",
     "UsageSnapshot",
 ]

@@ -12,12 +12,16 @@ from recorder.core.events.fields import (
     Count,
     Flag,
     Id,
+    Ids,
     OptionalId,
     OptionalText,
     OptionalTimestamp,
     StoredContent,
     Text,
+    Timestamp,
+    TurnIndex,
 )
+from recorder.core.events.phi_core_types import Usage
 
 Certainty = Literal["stated", "structural", "inferred"]
 ErrorScope = Literal["loop", "turn", "tool", "session"]
@@ -182,6 +186,36 @@ class CallReported:
     session_id: OptionalId = None
     turn_index: Count
     cost: StoredContent = None
+
+
+@event
+class LoopReopened:
+    """A loop goes on after its end: its transcript has further lines, as one that was imported too early has.
+
+    `turn_index` names the last turn if it goes on as well, `tool_call_ids` the calls that still run.
+    """
+
+    type: Literal["LoopReopened"] = "LoopReopened"
+    loop_id: Id
+    session_id: Id
+    turn_index: TurnIndex | None = None
+    tool_call_ids: Ids = ()
+    is_compacting: Flag = False
+    timestamp: OptionalTimestamp = None
+
+
+@event
+class UsageReported:
+    """The usage of the open turn, as far as its transcript states it; the end of the turn replaces it."""
+
+    type: Literal["UsageReported"] = "UsageReported"
+    loop_id: Id
+    session_id: OptionalId = None
+    turn_index: TurnIndex
+    message: Content  # without content: the model, provider and stop reason
+    usage: Usage
+    cost: StoredContent = None
+    timestamp: Timestamp
 
 
 @event

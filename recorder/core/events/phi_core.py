@@ -161,6 +161,7 @@ class ToolExecutionEnd:
     child_loop_id: Content = None
     timestamp: OptionalTimestamp = None
     duration_ms: Count | None = None
+    has_begun: Flag = True  # our addition: False if it was refused, though its start was recorded
 
 
 @event

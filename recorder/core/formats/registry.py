@@ -119,11 +119,14 @@ RUNTIMES: Mapping[str, str] = {CLIENT: ""} | {each.source: each.runtime for each
 CONVENTIONS: Mapping[str, Convention] = {
     each.source: each.usage_convention for each in FORMATS if each.usage_convention
 }
-SETTLED = frozenset(("claude-code",))  # formats whose end of stream may change the records of other producers
+# Formats whose end of stream may change the records of other producers: their transcripts share lines.
+SETTLED = frozenset(("claude-code", "opencode", "pi"))
 SUBSCRIBED = frozenset(each.source for each in FORMATS if each.is_subscribed)
 WITHOUT_TOTAL = frozenset(each.source for each in FORMATS if not each.sends_total)
 
 
 def detect(first: Mapping[str, object]) -> str | None:
     """Return the name of the foreign format of an event file, by its first object; None if unrecognised."""
+    if isinstance(first.get("type"), list | dict):  # a type that is no text is none
+        first = {name: value for name, value in first.items() if name != "type"}
     return next((each.name for each in FORMATS if each.detect and each.detect(first)), None)

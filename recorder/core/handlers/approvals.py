@@ -7,7 +7,7 @@ continues after its loop had ended (unknown).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 
 from recorder.core.content.text import clean
@@ -76,6 +76,15 @@ def cancel_of_loop(context: EventContext, loop: Loop) -> None:
     _close_all(context, loop.session, lambda a: a.loop is loop, "cancelled")
 
 
+def reopen(context: EventContext, loop: Loop, tool_call_ids: Collection[str]) -> None:
+    """Open the approvals again that were cancelled with their loop, which goes on and still waits."""
+    for cut in context.state.cut_parts.get(loop, ()):
+        if isinstance(cut, Approval) and cut.tool_call_id in tool_call_ids and cut.decision == "cancelled":
+            cut.resolved_at, cut.decision, cut.inferred, cut.resolve_event = None, "", False, None
+            context.add(cut)
+            _count(context, cut.session, loop, 1)
+
+
 def settle_of_ended_loops(context: EventContext, session: Session) -> None:
     """Close the approvals of ended loops of a session that continues; their decision is unknown."""
     _close_all(context, session, lambda a: a.loop is None or a.loop.status != "running", "")
@@ -97,6 +106,7 @@ def _close_all(
     for approval in [a for a in context.state.open_approvals.get(session, ()) if matches(a)]:
         approval.resolved_at = context.received_at
         _close(context, approval, decision, inferred=True)
+        context.state.add(approval)
 
 
 def _close(context: EventContext, approval: Approval, decision: str, *, inferred: bool) -> None:

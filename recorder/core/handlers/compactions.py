@@ -47,6 +47,15 @@ def end(context: EventContext, event: CompactionEnded, loop: Loop) -> Turn | Non
     return turns.open_turn(context, loop)
 
 
+def reopen(context: EventContext, loop: Loop) -> None:
+    """Continue the compaction that was cut when its loop ended, which goes on."""
+    for cut in reversed(context.state.cut_parts.get(loop, [])):
+        if isinstance(cut, Compaction) and cut.state == "cut":
+            cut.state = "running"
+            context.add(cut)
+            return
+
+
 def _new(context: EventContext, loop: Loop) -> Compaction:
     loop.compactions += 1
     loop.session.compactions += 1

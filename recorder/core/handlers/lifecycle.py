@@ -8,7 +8,7 @@ from recorder.core.records import Outcome, Status
 TRANSITIONS: dict[Status, frozenset[Status]] = {
     "pending": frozenset(("running",)),
     "running": frozenset(("completed", "rejected", "aborted")),
-    "completed": frozenset(),
+    "completed": frozenset(),  # LoopReopened makes a loop run again
     "rejected": frozenset(),
     "aborted": frozenset(),
 }

@@ -6,11 +6,20 @@ from datetime import datetime, timedelta
 
 from recorder.core.content import labels, messages
 from recorder.core.content.text import clean, strip_markdown
-from recorder.core.context import EventContext, Placement
+from recorder.core.context import NO_PLACEMENT, EventContext, Placement
 from recorder.core.event_time import arrival_if_earlier
-from recorder.core.events import AgentEnd, AgentStart
+from recorder.core.events import AgentEnd, AgentStart, LoopReopened
 from recorder.core.formats.registry import CLIENT, NATIVE
-from recorder.core.handlers import approvals, lifecycle, lineage, parallel_groups, sessions, turns
+from recorder.core.handlers import (
+    approvals,
+    compactions,
+    lifecycle,
+    lineage,
+    parallel_groups,
+    sessions,
+    tool_calls,
+    turns,
+)
 from recorder.core.handlers.model_configs import find_or_add, infer_config
 from recorder.core.money import billing, token_counts
 from recorder.core.records import Json, Loop, Outcome, Session, Status, Turn
@@ -84,6 +93,29 @@ def abort(context: EventContext, loop: Loop) -> None:
     _close(context, loop, "aborted", "aborted", loop.last_event_at or context.received_at)
     sessions.set_activity(loop, _ENDED["aborted"])
     parallel_groups.abort(context, loop)
+
+
+def reopen(context: EventContext, event: LoopReopened) -> Placement:
+    """Continue a loop that had ended, with its last turn and what was cut at its end."""
+    loop = context.state.find_loop(context.producer, event.loop_id)
+    if loop is None or loop.status in ("pending", "running"):
+        return NO_PLACEMENT if loop is None else turns.placement(context, loop)
+    context.reopen_billed_call(loop)
+    loop.status, loop.outcome, loop.rejection = "running", "", None
+    loop.ended_at = loop.ended_received_at = loop.duration_ms = loop.end_event = None
+    context.state.running_loops.setdefault(loop.producer, {})[loop] = None
+    turns.reopen(context, loop, event.turn_index)
+    tool_calls.reopen(context, loop, event.tool_call_ids)
+    approvals.reopen(context, loop, event.tool_call_ids)
+    if event.is_compacting:
+        compactions.reopen(context, loop)
+    loop.session.open_loops += 1
+    loop.session.ended_at = None
+    sessions.update_status(loop.session)
+    sessions.set_activity(loop, "Continuing")
+    context.touch(loop)
+    context.touch(loop.session)
+    return turns.placement(context, loop)
 
 
 def _next_run(context: EventContext, session: Session, event: AgentStart) -> Loop:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from recorder.core.content.fingerprints import arguments_key
 from recorder.core.content.text import clean, excerpt, one_line
 from recorder.core.context import EventContext
@@ -53,10 +55,24 @@ def progress(context: EventContext, event: ProgressMessage, loop: Loop) -> Turn 
     return turns.open_turn(context, loop)
 
 
+def reopen(context: EventContext, loop: Loop, tool_call_ids: Collection[str]) -> None:
+    """Continue the calls that were cut when their loop ended, which goes on."""
+    last = {
+        cut.tool_call_id: cut
+        for cut in context.state.cut_parts.get(loop, ())
+        if isinstance(cut, ToolCall) and cut.tool_call_id in tool_call_ids and cut.state == "cut"
+    }
+    for tool in last.values():
+        tool.state = "running"
+        context.add(tool)
+
+
 def end(context: EventContext, event: ToolExecutionEnd, loop: Loop) -> Turn | None:
     """End a tool call; one that never started was denied and does not count as an execution."""
     tool = _running(context, loop).pop(event.tool_call_id, None)
     turn = turns.open_turn(context, loop)
+    if tool is not None and not event.has_begun:
+        _uncount_start(context, tool)
     if tool is None:
         tool = _new_call(event, loop)
         tool.turn = turn
@@ -85,6 +101,16 @@ def _end_call(context: EventContext, tool: ToolCall, event: ToolExecutionEnd) ->
             tool.turn.tool_errors += 1
             context.touch(tool.turn)
     context.touch(tool)
+
+
+def _uncount_start(context: EventContext, tool: ToolCall) -> None:
+    """Take back the start of a call that was refused before it began."""
+    tool.start_event, tool.started_at, tool.summary, tool.arguments_key = None, None, "", ""
+    tool.loop.tool_calls -= 1
+    tool.loop.session.tool_calls -= 1
+    if tool.turn is not None:
+        tool.turn.tool_calls -= 1
+        context.touch(tool.turn)
 
 
 def _running(context: EventContext, loop: Loop) -> dict[str, ToolCall]:

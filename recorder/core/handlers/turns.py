@@ -9,7 +9,15 @@ from recorder.core.content.messages import Answer
 from recorder.core.content.text import clean, excerpt, strip_markdown
 from recorder.core.context import NO_PLACEMENT, EventContext, Placement
 from recorder.core.event_time import arrival_if_earlier
-from recorder.core.events import CallReported, PrunApplied, RevertApplied, TurnEnd, TurnRequest, TurnStart
+from recorder.core.events import (
+    CallReported,
+    PrunApplied,
+    RevertApplied,
+    TurnEnd,
+    TurnRequest,
+    TurnStart,
+    UsageReported,
+)
 from recorder.core.handlers import lifecycle, model_configs, parallel_groups, sessions
 from recorder.core.money import billing, prices, token_counts, usage
 from recorder.core.records import Loop, Turn
@@ -44,6 +52,7 @@ def request(context: EventContext, _event: TurnRequest, loop: Loop) -> Turn | No
 def end(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
     """End a turn; one that never started is created for its usage."""
     turn = open_turn(context, loop) or _create_ended(context, event, loop)
+    billing.unbill(turn)  # the usage that was reported before is a part of this one
     turn.state, turn.ended_at, turn.end_event = "done", event.timestamp, context.id
     turn.ended_received_at = arrival_if_earlier(event.timestamp, context.received_at)
     token_counts.set_counts(turn, event.usage)
@@ -67,6 +76,50 @@ def end(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
         parallel_groups.record_judgement(context, loop, [event.message])
     context.touch(turn)
     return turn
+
+
+def report_usage(context: EventContext, event: UsageReported) -> Placement:
+    """Count the usage of the open turn so far, and what its answer reports."""
+    loop = context.state.find_loop(context.producer, event.loop_id)
+    if loop is None:
+        return NO_PLACEMENT
+    turn = open_turn(context, loop)
+    if turn is None or loop.status != "running" or turn.turn_index != event.turn_index:
+        return Placement(loop.session, loop, turn)
+    billing.unbill(turn)
+    token_counts.set_counts(turn, event.usage)
+    token_counts.add_turn_usage(loop, event.usage)
+    if (answer := messages.answer_of(event.message)) is not None:
+        turn.model, turn.provider = clean(answer.model, 512), clean(answer.provider, 512)
+        model_configs.infer_config(context, loop, answer)
+    turn.config = model_configs.config_of_turn(context, turn)
+    billing.usage_reported(context, turn, event)
+    loop.context_tokens = usage.request_size(event.usage, billing.convention_of_turn(turn, loop.config))
+    context.touch(turn)
+    return Placement(loop.session, loop, turn)
+
+
+def reopen(context: EventContext, loop: Loop, turn_index: int | None) -> None:
+    """Continue the last turn of a loop that goes on, if it was cut, or if it ended and has this index."""
+    turn = context.state.last_turns.get(loop)
+    if turn is None or not (turn.state == "cut" or (turn.state == "done" and turn.turn_index == turn_index)):
+        return
+    if turn.state == "done":
+        context.reopen_billed_call(turn)
+        billing.unbill(turn)
+        _uncount_end(loop, turn)
+    turn.state, turn.ended_at, turn.ended_received_at, turn.end_event = "open", None, None, None
+    context.touch(turn)
+
+
+def _uncount_end(loop: Loop, turn: Turn) -> None:
+    loop.turns -= 1
+    loop.session.turns -= 1
+    loop.turn_errors -= turn.errors
+    if turn.errors > turn.tool_errors:
+        loop.errors -= 1
+        loop.session.errors -= 1
+    turn.errors, turn.error, turn.stop_reason, turn.answer, turn.answer_key = 0, "", "", "", ""
 
 
 def report_cost(context: EventContext, event: CallReported) -> Placement:
@@ -111,16 +164,19 @@ def cut(context: EventContext, loop: Loop) -> None:
     _cut_turn(context, loop)
     for tool in context.state.running_tools.pop(loop, {}).values():
         tool.state = "cut"
+        context.state.add(tool)
         context.touch(tool)
     compaction = context.state.running_compactions.pop(loop, None)
     if compaction is not None:
         compaction.state = "cut"
+        context.state.add(compaction)
         context.touch(compaction)
 
 
 def _cut_turn(context: EventContext, loop: Loop) -> None:
     turn = open_turn(context, loop)
     if turn is not None:
+        billing.unbill(turn)
         turn.state = "cut"
         context.touch(turn)
 

@@ -52,6 +52,6 @@ def agrees(verdict: str, reason: str) -> bool | None:
     A provider that names a difference disagrees with a verdict of equal requests, and the reverse. Nothing
     follows from a request that the provider could not compare.
     """
-    if reason not in _SAME or verdict in ("unknown", "first_call"):
+    if reason not in _SAME or verdict in ("unknown", "first_call", "undecided"):
         return None
     return verdict in _SAME[reason]

@@ -1,7 +1,8 @@
 """The verdict on one call's prompt cache: what was expected to be read, what was, and the cause of the rest.
 
 A cause is named only with evidence: a difference between the two requests, or the time between two calls
-whose requests are equal. A miss without either is `unknown`.
+whose requests are equal. A miss without either is `unknown`; one with both is `undecided`, unless the
+provider read as far as the difference allows, which shows that its cache had not expired.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ Verdict = Literal[
     "system_changed",
     "history_edited",
     "ttl_lapsed",
+    "undecided",
     "provider_miss",
     "first_call",
     "unknown",
 ]
 VERDICTS: tuple[Verdict, ...] = (
     *("system_changed", "tools_changed", "history_edited", "model_changed", "settings_changed"),
-    *("ttl_lapsed", "provider_miss", "unknown", "append_only", "first_call"),
+    *("ttl_lapsed", "undecided", "provider_miss", "unknown", "append_only", "first_call"),
 )
+DIFFERENT: tuple[Verdict, ...] = ("tools_changed", "system_changed", "history_edited", "undecided")
 NO_MISS: tuple[Verdict, ...] = ("append_only", "first_call")
 
 
@@ -126,24 +129,28 @@ def _verdict(call: Comparison, lost: int, life: int | None, rules: CacheRules) -
     if call.before.model and call.after.model and call.before.model != call.after.model:
         return "model_changed"
     found = _difference(call)
-    if found is not None:
-        return found
     if not lost:
-        return "append_only"
-    return _without_difference(call, life, rules)
-
-
-def _without_difference(call: Comparison, life: int | None, rules: CacheRules) -> Verdict:
-    """Return the cause of a miss of a request that only appends to the one before.
-
-    Settings that the provider does not cache by, as the temperature, are no cause.
-    """
-    before, after = call.before.settings, call.after.settings
-    if any(before.get(name) != after.get(name) for name in rules.settings):
-        return "settings_changed"
-    if life is not None and call.idle_s > life:
+        return found or "append_only"
+    found = found or _changed_settings(call, rules)
+    is_lapsed = life is not None and call.idle_s > life
+    if found is not None:
+        return "undecided" if is_lapsed and not _is_alive(call, rules) else found
+    if is_lapsed:
         return "ttl_lapsed"
     return "provider_miss" if call.is_recorded else "unknown"
+
+
+def _changed_settings(call: Comparison, rules: CacheRules) -> Verdict | None:
+    """Return the verdict on other settings; those that the provider does not cache by are no cause."""
+    before, after = call.before.settings, call.after.settings
+    is_other = any(before.get(name) != after.get(name) for name in rules.settings)
+    return "settings_changed" if is_other else None
+
+
+def _is_alive(call: Comparison, rules: CacheRules) -> bool:
+    """Return whether the provider read all that both requests begin with, so its cache had not expired."""
+    step = rules.step or LIKELY_STEP
+    return call.call_read >= max(rules.least_tokens, call.prefix_tokens - step + 1)
 
 
 def _difference(call: Comparison) -> Verdict | None:

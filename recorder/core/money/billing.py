@@ -21,7 +21,8 @@ from recorder.core.content import messages
 from recorder.core.content.text import clean
 from recorder.core.context import EventContext
 from recorder.core.event_time import happened_at
-from recorder.core.events import AgentEnd, TurnEnd, Usage
+from recorder.core.events import AgentEnd, TurnEnd, Usage, UsageReported
+from recorder.core.events.base import construct
 from recorder.core.formats.registry import Convention
 from recorder.core.money import prices, token_counts, usage
 from recorder.core.money.prices import MAX_NANO, PriceKey
@@ -30,6 +31,7 @@ from recorder.core.money.usage import UNKNOWN_PROVIDERS
 from recorder.core.records import Group, Json, Loop, ModelConfig, Turn
 from recorder.core.spend import CostSource, Spend
 
+_NO_USAGE = construct(Usage, input=0, output=0)
 NAME_MAX = 512  # characters of a model's or provider's name
 
 
@@ -46,15 +48,37 @@ class _Call(NamedTuple):
 
 def turn_ended(context: EventContext, turn: Turn, event: TurnEnd) -> None:
     """Bill a turn; its config must be set."""
+    _bill_turn(context, turn, event, has_usage=event.has_usage)
+    context.add_billed_call(turn)
+
+
+def usage_reported(context: EventContext, turn: Turn, event: UsageReported) -> None:
+    """Bill an open turn by the usage so far; it enters the rollups at its end. Its config must be set."""
+    _bill_turn(context, turn, event, has_usage=True)
+
+
+def unbill(turn: Turn) -> None:
+    """Take back what was billed of a turn, from its loop and session too: its usage is reported anew."""
+    is_billed = turn.cost_source != "none" or turn.unpriced or turn.unreconciled
+    if not is_billed and not token_counts.has_tokens(turn):
+        return
+    token_counts.subtract_turn_usage(turn.loop, token_counts.usage_of(turn))
+    for record in (turn.loop, turn.loop.session):
+        _subtract_cost(record, turn)
+    token_counts.set_counts(turn, _NO_USAGE)
+    turn.uncached_tokens, turn.visible_tokens, turn.unreconciled = 0, 0, 0
+    turn.cost_nano, turn.cost_source, turn.price, turn.unpriced = None, "none", None, 0
+
+
+def _bill_turn(context: EventContext, turn: Turn, event: TurnEnd | UsageReported, *, has_usage: bool) -> None:
     loop = turn.loop
     convention = convention_of_turn(turn, loop.config)
     key = price_key_of(turn.model, turn.provider, turn.config)
     reported = prices.parse_reported_cost(event.cost)
     at = _at(context, event.timestamp)
-    _bill(context, turn, _Call(event.usage, convention, key, at, reported, event.has_usage))
+    _bill(context, turn, _Call(event.usage, convention, key, at, reported, has_usage))
     _add_cost(loop, turn)
     _add_cost(loop.session, turn)
-    context.add_billed_call(turn)
 
 
 def convention_of_turn(turn: Turn, of_loop: ModelConfig | None) -> Convention | None:
@@ -221,6 +245,16 @@ def _add_cost(record: Spend, call: Spend) -> None:
     if call.cost_nano is not None:
         record.cost_source = _source_of_sum(record, call)
         record.cost_nano = _sum(record.cost_nano, call.cost_nano)
+
+
+def _subtract_cost(record: Spend, call: Spend) -> None:
+    record.uncached_tokens = max(0, (record.uncached_tokens or 0) - (call.uncached_tokens or 0))
+    record.visible_tokens = max(0, (record.visible_tokens or 0) - (call.visible_tokens or 0))
+    record.unreconciled -= call.unreconciled
+    record.unpriced -= call.unpriced
+    if call.cost_nano is not None and record.cost_nano is not None:
+        record.cost_nano = max(0, record.cost_nano - call.cost_nano) or None
+        record.cost_source = record.cost_source if record.cost_nano else "none"
 
 
 def _source_of_sum(record: Spend, call: Spend) -> CostSource:

@@ -46,6 +46,12 @@ def add_turn_usage(loop: Loop, usage: Usage) -> None:
     _add(loop.session, usage, 1)
 
 
+def subtract_turn_usage(loop: Loop, usage: Usage) -> None:
+    """Subtract the usage of a turn, which is reported anew, from its loop and session."""
+    _add(loop, usage, -1)
+    _add(loop.session, usage, -1)
+
+
 def replace_with_final_usage(loop: Loop, usage: Usage) -> None:
     """Replace the sum of a loop's turns, also in its session, by the usage that its end reports."""
     _add(loop.session, usage_of(loop), -1)

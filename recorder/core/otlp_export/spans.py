@@ -153,18 +153,30 @@ def _inputs(entries: Sequence[Entry]) -> Iterator[Json]:
 
 
 def _answer(turn: Turn, entries: Sequence[Entry]) -> tuple[Fields | None, datetime | None]:
-    """Return the answer of a turn and when it was complete."""
-    for entry in reversed(entries):
+    """Return the answer of a turn and when it was complete; a transcript records it block by block."""
+    found: list[Fields] = []
+    at = None
+    for entry in entries:
         message = entry.body.get("message")
         if (
             entry.record.type == "MessageEnd"
             and isinstance(message, dict)
             and message.get("role") == "assistant"
         ):
-            return message, entry.record.occurred_at
+            found.append(message)
+            at = entry.record.occurred_at
+    if found:
+        content = [block for message in found for block in _blocks(message.get("content"))]
+        return (found[-1] if len(found) == 1 else found[-1] | {"content": content}), at
     ends = (entry.body.get("message") for entry in entries if entry.record.id == turn.end_event)
     message = next(ends, None)
     return (message if isinstance(message, dict) else None), None
+
+
+def _blocks(content: Json) -> list[Json]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return content if isinstance(content, list) else []
 
 
 def _usage(spend: Spend, model: str, provider: str) -> dict[str, Value]:

@@ -6,12 +6,13 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+from loopscope_client.transcripts.long_lines import cut
 from loopscope_client.transcripts.opencode import AGENT, session_producer, sessions
-from recorder.imports.event_file import import_events
 from recorder.imports.recordings import begins_with, not_stored
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.stores.sqlite_snapshot import is_store, opened
 from recorder.imports.submit import Sender
+from recorder.imports.transcripts.transcript_file import import_transcript
 from recorder.models import Producer, Project
 
 LINES = 500  # of one transaction
@@ -22,12 +23,12 @@ def import_opencode(
 ) -> None:
     """Import a store; the same session again sends the same numbers, so only new messages are stored."""
     if not is_store(path):  # the lines of one session, as the read API gives them
-        import_events(project, path, report, on_progress, form=AGENT, flush=flush)
+        import_transcript(project, path, report, on_progress, form=AGENT, flush=flush)
         return
     try:
         with opened(path) as store:
             for session, lines in sessions(store):
-                sender, new = _sender(project, session, lines, report)
+                sender, new = _sender(project, session, [cut(line) for line in lines], report)
                 for start in range(0, len(new), LINES):
                     for rejected in sender.send(new[start : start + LINES]):
                         report.reject(path, f"session {session}, line {rejected.seq + 1}", rejected)

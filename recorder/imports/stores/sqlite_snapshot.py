@@ -10,11 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
+from loopscope_client.transcripts.opencode import bound
 from recorder.core.formats.base import Fields
 from recorder.imports.report import UnusableError
 
 StoreKind = Literal["cagent-db", "aidaemon-db", "opencode"]
 MAGIC = b"SQLite format 3\x00"
+SPARSE_MAX = 16 * 1024 * 1024  # bytes that a small store may have without content
 TRIES = 3  # a program that writes meanwhile may tear a copy
 
 
@@ -41,7 +43,11 @@ def kind_of(path: Path) -> StoreKind:
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a copy of a store for reading. Raises UnusableError."""
+    stat = path.stat()
+    if stat.st_size > 2 * 512 * stat.st_blocks + SPARSE_MAX:
+        raise UnusableError("it is a sparse file, of which most was never written")
     with TemporaryDirectory(prefix="loopscope-") as folder, closing(_copy(path, Path(folder))) as store:
+        bound(store, stat.st_size)
         store.row_factory = sqlite3.Row
         store.text_factory = _text
         yield store

@@ -3,44 +3,33 @@
 A line is an export request with a single span, so it can be imported again. Resource and scope are in each
 line; the journal stores repeated bytes once.
 
-protobuf is read field by field: `json_format` takes 30 times as long. Limits of a line are checked where all
-lines are parsed.
+What a body holds is limited by `Bounds`, before objects are built of it. Limits of a line are checked where
+all lines are parsed.
 """
 
 from __future__ import annotations
 
 import json
-from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from google.protobuf.message import DecodeError
 from jiter import from_json
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
-    ExportLogsServiceRequest,
-    ExportLogsServiceResponse,
-)
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
-    ExportMetricsServiceRequest,
-    ExportMetricsServiceResponse,
-)
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
-    ExportTraceServiceRequest,
-    ExportTraceServiceResponse,
-)
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from recorder.core.formats.otlp.spans.attributes import hex_id
+from recorder.core.formats.structure import has_more_values
+from recorder.ingest.otlp import protobuf
+from recorder.ingest.otlp.bounds import Bounds, TooLarge, Unreadable
+from recorder.ingest.otlp.json_text import json_text
+
+__all__ = ("Bounds", "Lines", "Signal", "TooLarge", "Unreadable", "answer", "lines_of", "status")
 
 Signal = Literal["traces", "logs", "metrics"]
-Fields = dict[str, Any]
-DEPTH = 100  # of nested values in protobuf, whose own limit is the same
+PARSED_COST = 4  # estimated memory of a parsed JSON body, in its own bytes
 INVALID_ARGUMENT, UNAUTHENTICATED, PERMISSION_DENIED, UNAVAILABLE = 3, 16, 7, 14  # of google.rpc.Code
 _CODES = {401: UNAUTHENTICATED, 403: PERMISSION_DENIED, 429: 8, 503: UNAVAILABLE}
-_REQUESTS: dict[Signal, Any] = {
-    "traces": ExportTraceServiceRequest,
-    "logs": ExportLogsServiceRequest,
-    "metrics": ExportMetricsServiceRequest,
-}
 _RESPONSES: dict[Signal, Any] = {
     "traces": ExportTraceServiceResponse,
     "logs": ExportLogsServiceResponse,
@@ -54,8 +43,7 @@ _KEYS: dict[str, tuple[str, str, str]] = {
 }
 
 
-class Unreadable(Exception):
-    """A body that is no export request."""
+FILE = Bounds()
 
 
 class Lines(NamedTuple):
@@ -65,20 +53,29 @@ class Lines(NamedTuple):
     have_ids: bool
 
 
-def lines_of(signal: Signal, body: bytes, *, is_json: bool) -> Lines:
-    """Return the lines of a body; of metrics none, as they are only counted. Raises Unreadable."""
+def lines_of(signal: Signal, body: bytes, *, is_json: bool, bounds: Bounds = FILE) -> Lines:
+    """Return the lines of a body; of metrics none, as they are only counted.
+
+    Raises Unreadable, TooLarge, or what `bounds.hold` raises.
+    """
     if is_json:
-        return _collected(_lines_of_json(signal, body))
-    try:
-        request = _REQUESTS[signal].FromString(body)
-    except DecodeError:
-        raise Unreadable("the body is not an export request in protobuf") from None
-    return _collected(_lines_of_protobuf(signal, request))
+        return _collected(_lines_of_json(signal, body, bounds), bounds)
+    if signal == "metrics":
+        protobuf.check(body, bounds)
+        return Lines([], have_ids=True)
+    return _collected(protobuf.lines(signal, body, bounds), bounds)
 
 
-def _collected(found: Iterator[tuple[bytes, bool]]) -> Lines:
-    pairs = list(found)
-    return Lines([line for line, _ in pairs], all(has_ids for _, has_ids in pairs))
+def _collected(found: Iterator[tuple[bytes, bool]], bounds: Bounds) -> Lines:
+    lines, have_ids, size = [], True, 0
+    for line, has_ids in found:
+        size += len(line)
+        if size > bounds.all_bytes:
+            raise TooLarge("resource and scope are too large to be kept with each span")
+        bounds.hold(len(line))
+        lines.append(line)
+        have_ids = have_ids and has_ids
+    return Lines(lines, have_ids)
 
 
 def answer(signal: Signal, rejected: int, message: str, *, is_json: bool) -> bytes:
@@ -86,7 +83,7 @@ def answer(signal: Signal, rejected: int, message: str, *, is_json: bool) -> byt
     if is_json:
         name = {"traces": "rejectedSpans", "logs": "rejectedLogRecords", "metrics": "rejectedDataPoints"}
         partial = {name[signal]: str(rejected), "errorMessage": message} if rejected else {}
-        return _json({"partialSuccess": partial} if partial else {})
+        return json_text({"partialSuccess": partial} if partial else {})
     response = _RESPONSES[signal]()
     if rejected:
         setattr(response.partial_success, _REJECTED[signal], rejected)
@@ -99,7 +96,7 @@ def status(http_status: int, message: str, *, is_json: bool) -> bytes:
     """Return a google.rpc.Status with the code for an HTTP status."""
     code = _CODES.get(http_status, INVALID_ARGUMENT)
     if is_json:
-        return _json({"code": code, "message": message})
+        return json_text({"code": code, "message": message})
     text = message.encode(errors="replace")[:1000]
     return bytes((0x08, code, 0x12)) + _varint(len(text)) + text
 
@@ -112,157 +109,43 @@ def _varint(number: int) -> bytes:
     return bytes([*found, number])
 
 
-def _json(value: object) -> bytes:
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    try:
-        return text.encode()
-    except UnicodeEncodeError:  # lone surrogates
-        return json.dumps(value, separators=(",", ":")).encode()
-
-
-def _lines_of_json(signal: Signal, body: bytes) -> Iterator[tuple[bytes, bool]]:
-    try:
-        request = from_json(body, cache_mode="keys")
-    except ValueError:
-        try:
-            request = json.loads(body)
-        except (ValueError, RecursionError):
-            raise Unreadable("the body is not JSON") from None
+def _lines_of_json(signal: Signal, body: bytes, bounds: Bounds) -> Iterator[tuple[bytes, bool]]:
+    if has_more_values(body, bounds.values):
+        raise TooLarge(f"a body has at most {bounds.values} keys and values")
+    bounds.hold(PARSED_COST * len(body))
+    request = _parsed(body)
     outer, inner, name = _KEYS[signal]
     resources = request.get(outer) if isinstance(request, dict) else False
     if not isinstance(resources, list | None):  # null is an absent field in JSON of protobuf
         raise Unreadable(f"the body is an object with {outer}")
+    if request and outer not in request:  # `{}` is an empty request
+        raise Unreadable(f"the body has no {outer}: names in OTLP/JSON are in camel case")
     if signal == "metrics":
         return
-    for of_resource in resources or ():
-        for of_scope in _objects(of_resource, inner):
-            for each in _objects(of_scope, name):
-                scope = {key: value for key, value in of_scope.items() if key != name}
-                resource = {key: value for key, value in of_resource.items() if key != inner}
-                has_ids = signal != "traces" or _has_ids(each)
-                yield _json({outer: [{**resource, inner: [{**scope, name: [each]}]}]}), has_ids
+    scopes = [(each, of_scope) for each in resources or () for of_scope in _objects(each, inner)]
+    bounds.check_lines(sum(len(_objects(of_scope, name)) for _, of_scope in scopes))
+    for of_resource, of_scope in scopes:
+        for each in _objects(of_scope, name):
+            scope = {key: value for key, value in of_scope.items() if key != name}
+            resource = {key: value for key, value in of_resource.items() if key != inner}
+            has_ids = signal != "traces" or _has_ids(each)
+            yield json_text({outer: [{**resource, inner: [{**scope, name: [each]}]}]}), has_ids
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return from_json(body, cache_mode="keys")
+    except ValueError:
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError):
+            raise Unreadable("the body is not JSON") from None
 
 
 def _has_ids(span: Any) -> bool:
     return isinstance(span, dict) and bool(hex_id(span.get("traceId"), 32) and hex_id(span.get("spanId"), 16))
 
 
-def _objects(value: Any, name: str) -> Iterable[Any]:
+def _objects(value: Any, name: str) -> list[Any]:
     found = value.get(name, []) if isinstance(value, dict) else []
     return found if isinstance(found, list) else []
-
-
-def _lines_of_protobuf(signal: Signal, request: Any) -> Iterator[tuple[bytes, bool]]:
-    if signal == "metrics":
-        return
-    outer, inner, name = _KEYS[signal]
-    read: Callable[[Any], Fields] = _span if signal == "traces" else _record
-    resources = request.resource_spans if signal == "traces" else request.resource_logs
-    for of_resource in resources:
-        # Resource and scope are encoded once: they are in every line.
-        resource = {"attributes": _pairs(of_resource.resource.attributes)}
-        head = _json(_with_schema({"resource": resource}, of_resource))[:-1]
-        for of_scope in of_resource.scope_spans if signal == "traces" else of_resource.scope_logs:
-            about = _without_empty(
-                {"name": of_scope.scope.name, "version": of_scope.scope.version,
-                 "attributes": _pairs(of_scope.scope.attributes)})  # fmt: skip
-            scope = _json(_with_schema({"scope": about}, of_scope))[:-1]
-            start = b'{"%s":[%s,"%s":[%s,"%s":[' % (
-                outer.encode(), head, inner.encode(), scope, name.encode(),
-            )  # fmt: skip
-            for each in of_scope.spans if signal == "traces" else of_scope.log_records:
-                has_ids = signal != "traces" or (
-                    len(each.trace_id) == 16
-                    and any(each.trace_id)
-                    and len(each.span_id) == 8
-                    and any(each.span_id)
-                )
-                yield start + _json(read(each)) + b"]}]}]}", has_ids
-
-
-def _with_schema(fields: Fields, source: Any) -> Fields:
-    return fields | {"schemaUrl": source.schema_url} if source.schema_url else fields
-
-
-def _span(span: Any) -> Fields:
-    found = {
-        "traceId": span.trace_id.hex(),
-        "spanId": span.span_id.hex(),
-        "traceState": span.trace_state,
-        "parentSpanId": span.parent_span_id.hex(),
-        "name": span.name,
-        "kind": span.kind,
-        "startTimeUnixNano": str(span.start_time_unix_nano),
-        "endTimeUnixNano": str(span.end_time_unix_nano),
-        "attributes": _pairs(span.attributes),
-        "droppedAttributesCount": span.dropped_attributes_count,
-        "droppedEventsCount": span.dropped_events_count,
-        "droppedLinksCount": span.dropped_links_count,
-        "flags": span.flags,
-        "events": [
-            _without_empty({"timeUnixNano": str(event.time_unix_nano), "name": event.name,
-                            "attributes": _pairs(event.attributes)})
-            for event in span.events
-        ],
-        "links": [
-            _without_empty({"traceId": link.trace_id.hex(), "spanId": link.span_id.hex(),
-                            "attributes": _pairs(link.attributes)})
-            for link in span.links
-        ],
-    }  # fmt: skip
-    if span.status.code or span.status.message:
-        found["status"] = _without_empty({"message": span.status.message, "code": span.status.code})
-    return _without_empty(found)
-
-
-def _record(record: Any) -> Fields:
-    found = {
-        "timeUnixNano": str(record.time_unix_nano),
-        "observedTimeUnixNano": str(record.observed_time_unix_nano),
-        "severityNumber": record.severity_number,
-        "severityText": record.severity_text,
-        "attributes": _pairs(record.attributes),
-        "droppedAttributesCount": record.dropped_attributes_count,
-        "flags": record.flags,
-        "traceId": record.trace_id.hex(),
-        "spanId": record.span_id.hex(),
-        "eventName": record.event_name,
-    }
-    if record.HasField("body"):
-        found["body"] = _value(record.body, 0)
-    return _without_empty(found)
-
-
-def _without_empty(fields: Fields) -> Fields:
-    return {name: value for name, value in fields.items() if value not in ("", 0, "0", [])}
-
-
-def _pairs(attributes: Iterable[Any], depth: int = 0) -> list[Fields]:
-    return [{"key": pair.key, "value": _value(pair.value, depth)} for pair in attributes]
-
-
-def _value(value: Any, depth: int) -> Fields:  # noqa: PLR0911  one arm a kind
-    kind = value.WhichOneof("value")
-    if kind == "string_value":
-        return {"stringValue": value.string_value}
-    if kind == "int_value":
-        return {"intValue": str(value.int_value)}
-    if kind == "bool_value":
-        return {"boolValue": value.bool_value}
-    if kind == "double_value":
-        return _double(value.double_value)
-    if kind == "bytes_value":
-        return {"bytesValue": b64encode(value.bytes_value).decode()}
-    if kind == "array_value" and depth < DEPTH:
-        return {"arrayValue": {"values": [_value(each, depth + 1) for each in value.array_value.values]}}
-    if kind == "kvlist_value" and depth < DEPTH:
-        return {"kvlistValue": {"values": _pairs(value.kvlist_value.values, depth + 1)}}
-    return {}
-
-
-def _double(number: float) -> Fields:
-    """Return a double; NaN and infinities are texts, as in OTLP/JSON."""
-    if number != number or number in (float("inf"), float("-inf")):
-        name = "NaN" if number != number else "Infinity" if number > 0 else "-Infinity"
-        return {"doubleValue": name}
-    return {"doubleValue": number}

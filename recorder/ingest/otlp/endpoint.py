@@ -6,7 +6,6 @@ a google.rpc.Status otherwise. Only 429 and 503 are to be sent again. Metrics ar
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from functools import partial
 
@@ -19,7 +18,6 @@ from recorder.database.errors import Busy
 from recorder.ingest import metrics
 from recorder.ingest.auth import Grant, Receive, Scope, Send, header
 from recorder.ingest.http import (
-    BODIES,
     JSON,
     Fault,
     Gone,
@@ -30,8 +28,9 @@ from recorder.ingest.http import (
     refused_by,
     send_content,
 )
+from recorder.ingest.limits.decoding import Hold, decoding
 from recorder.ingest.otlp import bodies
-from recorder.ingest.otlp.bodies import Signal, Unreadable
+from recorder.ingest.otlp.bodies import Bounds, Signal, TooLarge, Unreadable
 from recorder.ingest.otlp.waiting import PRODUCER
 from recorder.ingest.rate_limit import submit
 from recorder.journal.batch import Batch, Closed, Receipt
@@ -39,9 +38,13 @@ from recorder.journal.batch import Batch, Closed, Receipt
 log = logging.getLogger(__name__)
 
 PROTOBUF = "application/x-protobuf"
+GRPC = "application/grpc"
+UNIMPLEMENTED = 12  # of google.rpc.Code
+GRPC_MESSAGE = "OTLP/gRPC is not spoken here; set the protocol to http/protobuf and the path to /v1/traces"
 SIGNALS: tuple[Signal, ...] = ("traces", "logs", "metrics")
 _KEY_HEADERS = (b"api-key", b"x-api-key")
 TOKEN_HEADERS = (b"authorization", *_KEY_HEADERS)
+ALL_LINES = 2  # times the limit of an inflated body: its lines, each with resource and scope
 MESSAGE_MAX = 300  # characters of the first rejection's reason
 
 
@@ -64,8 +67,11 @@ def _spaced(authorization: bytes) -> bytes:
 
 async def otlp_http(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer one request to an OTLP endpoint."""
-    signal = next(each for each in SIGNALS if scope["path"].endswith(each))
+    signal = next(each for each in SIGNALS if scope["path"].rstrip("/").endswith(each))
     media = (header(scope["headers"], b"content-type") or "").partition(";")[0].strip().lower()
+    if media.startswith(GRPC):
+        await otlp_grpc(scope, receive, send)
+        return
     is_json = media == JSON
     kind = {"content_type": JSON if is_json else PROTOBUF}
     try:
@@ -79,6 +85,15 @@ async def otlp_http(scope: Scope, receive: Receive, send: Send) -> None:
         await send_content(send, fault.status, body, **{**fault.headers, **kind})
         return
     await send_content(send, 200, content, **kind)
+
+
+async def otlp_grpc(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a client of OTLP/gRPC with a status that it shows: the address for OTLP/HTTP."""
+    fault = Fault(415, "bad_media_type", GRPC_MESSAGE)
+    await note_fault({**scope, "headers": with_authorization(scope["headers"])}, fault)
+    # A gRPC client reads the status of a response without a body from its headers, whose HTTP status is 200.
+    status = {"grpc_status": str(UNIMPLEMENTED), "grpc_message": GRPC_MESSAGE}
+    await send_content(send, 200, b"", content_type=GRPC, **status)
 
 
 async def _answer(scope: Scope, receive: Receive, signal: Signal, *, is_json: bool) -> bytes:
@@ -106,7 +121,7 @@ async def _take(scope: Scope, receive: Receive, signal: Signal, *, is_json: bool
     is_gzip = _is_gzip(headers, is_json=is_json)
     body = await read_body(headers, receive)
     read = partial(_read, signal, body, is_json=is_json, is_gzip=is_gzip)
-    lines, may_wait = await asyncio.get_running_loop().run_in_executor(BODIES, read)
+    lines, may_wait = await decoding.run(grant.token, body, read)
     if signal == "metrics":
         metrics.OTLP_METRICS.add(1)
         return None
@@ -131,20 +146,31 @@ def _is_gzip(headers: list[tuple[bytes, bytes]], *, is_json: bool) -> bool:
     return encoding == "gzip"
 
 
-def _read(signal: Signal, body: bytes, *, is_json: bool, is_gzip: bool) -> tuple[list[bytes], bool]:
-    """Return the lines of a body, and whether none of them can be rejected. Raises Fault."""
-    content = inflated(body, settings.LOOPSCOPE_LIMITS["inflated_bytes"]) if is_gzip else body
+def _read(
+    signal: Signal, body: bytes, hold: Hold, *, is_json: bool, is_gzip: bool
+) -> tuple[list[bytes], bool]:
+    """Return the lines of a body, and whether none of them can be rejected. Raises Fault or Busy."""
+    bounds = _bounds(hold)
+    content = inflated(body, settings.LOOPSCOPE_LIMITS["inflated_bytes"], hold) if is_gzip else body
     try:
-        lines, have_ids = bodies.lines_of(signal, content, is_json=is_json)
+        lines, have_ids = bodies.lines_of(signal, content, is_json=is_json, bounds=bounds)
     except Unreadable as error:
         raise Fault(400, "bad_body", str(error)) from None
-    most = settings.LOOPSCOPE_LIMITS["body_lines"]
-    if len(lines) > most:
-        raise Fault(413, "too_large", f"a body has at most {most} spans or log records")
-    size = sum(map(len, lines))
-    if size > 4 * settings.LOOPSCOPE_LIMITS["inflated_bytes"]:
-        raise Fault(413, "too_large", "resource and scope are too large to be kept with each span")
+    except TooLarge as error:
+        raise Fault(413, "too_large", str(error)) from None
     return lines, have_ids and all(map(_is_within_limits, lines))
+
+
+def _bounds(hold: Hold) -> Bounds:
+    limits = settings.LOOPSCOPE_LIMITS
+    return Bounds(
+        lines=limits["body_lines"],
+        line_bytes=limits["event_bytes"],
+        all_bytes=ALL_LINES * limits["inflated_bytes"],
+        line_values=limits["event_values"],
+        values=limits["body_values"],
+        hold=hold,
+    )
 
 
 def _is_within_limits(line: bytes) -> bool:

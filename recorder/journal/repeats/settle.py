@@ -22,8 +22,8 @@ from typing import NamedTuple
 from recorder.core.formats import InvalidLineError
 from recorder.core.formats.base import Fields, format_time, parse
 from recorder.core.formats.native import NO_LIMITS
-from recorder.core.formats.transcripts.claude_code import ClaudeCodeReader
-from recorder.core.formats.transcripts.repeats import Member, Name, key_of, owners
+from recorder.core.formats.registry import READERS
+from recorder.core.formats.transcripts.repeats import Member, Name, SharingReader, owners
 from recorder.database import sql
 from recorder.journal.read import pruned, texts
 from recorder.journal.repeats.shared_lines import TABLE, member_of, members_by, name_machine, note_loops
@@ -52,7 +52,7 @@ class Settled:
     """
 
     transcript: Producer
-    reader: ClaudeCodeReader
+    reader: SharingReader
     events: list[Fields] = field(default_factory=list)
     gone: list[Fields] = field(default_factory=list)
 
@@ -61,7 +61,7 @@ class Settled:
 class _Reading:
     """What a transcript was translated to: the events of each loop, in order, and the loop of each line."""
 
-    reader: ClaudeCodeReader
+    reader: SharingReader
     events: list[Fields] = field(default_factory=list)
     loops: dict[Name, str] = field(default_factory=dict)
 
@@ -145,7 +145,9 @@ def _lines(producer: int, before: int | None) -> list[_Row]:
 
 def _read(transcript: Producer, rows: Sequence[_Row], owned: Owned) -> _Reading:
     """Translate a transcript from its first line, with these lines recorded in these sessions."""
-    found = _Reading(ClaudeCodeReader(None, str(transcript.pk), lambda _: 0))
+    reader = READERS[transcript.format](None, str(transcript.pk), lambda _: 0)
+    assert isinstance(reader, SharingReader)
+    found = _Reading(reader)
     for row, raw in _content(rows):
         if row.kind == "flush":
             found.events += _end(found.reader, row.at)
@@ -170,11 +172,11 @@ def _content(rows: Sequence[_Row]) -> Iterator[tuple[_Row, bytes]]:
 
 def _translate(found: _Reading, producer: int, line: Fields, owned: Owned, at: datetime) -> None:
     """Translate one line as `SharedLines` does, but by the owners that are given."""
-    reader, key = found.reader, key_of(line)
+    reader, key = found.reader, found.reader.key_of(line)
     if key is None:
         found.events += reader.read(line, at).events
         return
-    member = member_of(key, line, producer, at, "")
+    member = member_of(key, reader.session_of(line), line, producer, at, "")
     name = (member.key, member.request, member.session)
     is_first = name not in found.loops
     if name in owned and (is_first or reader.continues(line)):
@@ -184,14 +186,14 @@ def _translate(found: _Reading, producer: int, line: Fields, owned: Owned, at: d
             found.loops[name] = translation.loop_id or ""
 
 
-def _end(reader: ClaudeCodeReader, at: datetime) -> list[Fields]:
+def _end(reader: SharingReader, at: datetime) -> list[Fields]:
     """End a stream; loops that are left open are aborted here, as the recorder does when it ends at first."""
     open_loops = reader.open_loops
     events = reader.end_of_stream(at)
     ended = {_loop_of(event) for event in events if event["type"] == "AgentEnd"}
     for loop in open_loops:
         if loop.loop_id not in ended:
-            events += loop.end(loop.at or format_time(at), "aborted")
+            events.append(loop.end_event(loop.at or format_time(at), "aborted"))
     return events
 
 

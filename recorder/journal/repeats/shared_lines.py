@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from recorder.core.formats import ForeignLine
-from recorder.core.formats.base import Fields, Translation, parse_time, text_field
-from recorder.core.formats.transcripts.claude_code import ClaudeCodeReader
-from recorder.core.formats.transcripts.repeats import LineKey, Member, Name, key_of
+from recorder.core.formats.base import Fields, Translation, parse_time
+from recorder.core.formats.transcripts.repeats import LineKey, Member, Name, SharingReader
 from recorder.database import sql
 
 TABLE = "recorder_transcriptline"
@@ -31,25 +30,26 @@ class SharedLines:
         self._of_key: dict[str, list[Member]] = {}
         self._new: list[Member] = []
 
-    def load(self, lines: Iterable[object]) -> None:
+    def load(self, reader: SharingReader, lines: Iterable[object]) -> None:
         """Load what is known of some lines in one query; of others it is loaded line by line."""
         fields = (line.fields for line in lines if isinstance(line, ForeignLine) and line.fields)
-        keys = {found.key for each in fields if (found := key_of(each)) is not None}
+        keys = {found.key for each in fields if (found := reader.key_of(each)) is not None}
         self._load(keys - self._of_key.keys())
 
-    def translate(self, reader: ClaudeCodeReader, producer: int, line: Fields, at: datetime) -> Translation:
+    def translate(self, reader: SharingReader, producer: int, line: Fields, at: datetime) -> Translation:
         """Translate a line; one that is recorded already, here or in another session, has no events.
 
         Raises InvalidLineError.
         """
-        key = key_of(line)
+        key = reader.key_of(line)
         if key is None:
             return reader.read(line, at)
         members = self._members(key.key)
-        is_repeat = any(each.is_copy_of(key) for each in members) and not reader.continues(line)
+        is_known = any(each.loop and each.is_copy_of(key) for each in members)
+        is_repeat = is_known and not reader.continues(line)
         found = reader.repeat(line, at) if is_repeat else reader.read(line, at)
         loop = "" if is_repeat else found.loop_id or ""
-        member = member_of(key, line, producer, at, loop)
+        member = member_of(key, reader.session_of(line), line, producer, at, loop)
         if not any(each.request == member.request and each.session == member.session for each in members):
             members.append(member)
             self._new.append(member)
@@ -78,11 +78,11 @@ class SharedLines:
             self._of_key[member.key].append(member)
 
 
-def member_of(key: LineKey, line: Fields, producer: int, at: datetime, loop: str) -> Member:
-    """Return the member of the session that a line names; `at` is the time of its arrival."""
+def member_of(key: LineKey, session: str, line: Fields, producer: int, at: datetime, loop: str) -> Member:
+    """Return the member of the session of a line; `at` is the time of its arrival."""
     moment = parse_time(line.get("timestamp")) or at
     micros = (moment - _EPOCH) // (_EPOCH.resolution)
-    return Member(key.key, key.request, text_field(line, "sessionId"), producer, key.kind, micros, loop)
+    return Member(key.key, key.request, session, producer, key.kind, micros, loop)
 
 
 def members_by(project: int, column: str, values: Iterable[str]) -> Iterator[Member]:

@@ -21,7 +21,8 @@ from recorder.core.formats.base import Fields, Translation
 from recorder.core.formats.otlp.events import ReadLine
 from recorder.core.formats.otlp.joining import home_of, keys_of
 from recorder.core.formats.otlp.spans.attributes import moment
-from recorder.core.formats.otlp.spans.digest import Digest, Item, read_item
+from recorder.core.formats.otlp.spans.digest import Digest, Item
+from recorder.core.formats.otlp.spans.reading import read_item
 from recorder.core.formats.otlp.unit import Unit
 from recorder.database import sql
 from recorder.journal.removal.tombstones import Tombstones, of_key, of_session, of_trace

@@ -56,7 +56,9 @@ class Command(BaseCommand):
     def _address(self) -> str:
         url = server_info.address()
         if url is None:
-            raise CommandError("no server runs on this data folder; start one with `make run`, or give --url")
+            raise CommandError(
+                f"no server runs on this data folder; start one with `{settings.COMMAND} up`, or give --url"
+            )
         return url
 
     def _play(self, project: Project, url: str, speed: float | None) -> None:

@@ -32,6 +32,7 @@ from typing import TypeAlias
 
 from recorder.core.changes import (
     CallBilled,
+    CallReopened,
     Change,
     CostReported,
     LabelsChanged,
@@ -54,7 +55,9 @@ from recorder.projection.as_of.lines import Entry, SessionLines
 CHUNK = 64  # lines between two versions: more slow down each event, fewer the first one
 KEPT = 100_000  # lines whose versions a process keeps: about 450 bytes each
 
-NO_RECORDS = (CallBilled, CostReported, LabelsChanged, LoopCleared, SegmentChanged, SessionMoved)
+NO_RECORDS = (
+    *(CallBilled, CallReopened, CostReported, LabelsChanged, LoopCleared, SegmentChanged, SessionMoved),
+)
 
 _Prices: TypeAlias = Mapping[PriceKey, Sequence[Price]]
 

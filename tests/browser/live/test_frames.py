@@ -189,15 +189,3 @@ def test_the_live_region_announces_at_most_once_in_five_seconds(open_page):
     assert page.get_by_role("status").inner_text() == "Turn 1 finished"
     page.clock.run_for(5_100)
     assert page.get_by_role("status").inner_text() == "Turn 4 finished"
-
-
-def test_a_link_that_arrives_is_followed_and_one_that_was_there_is_not(open_page):
-    page, wire = open_page('<p id="x-1"></p>')
-    with page.expect_request("**/elsewhere"):
-        wire.sockets[-1].send(
-            '<!--frame 1--><p id="x-1" hx-swap-oob="morph"><a data-redirect="/elsewhere">Here</a></p>'
-        )
-
-    page, wire = open_page('<p id="x-1"><a data-redirect="/elsewhere">Here</a></p>')
-    wire.send('<p id="x-1" hx-swap-oob="morph"><a data-redirect="/elsewhere">It is here</a></p>')
-    assert page.url == "http://frames.test/"

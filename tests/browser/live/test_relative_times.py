@@ -50,6 +50,11 @@ def test_a_moment_of_the_last_day_is_relative(page, ago, text):
     assert shown(page, f'<time datetime="{iso(**ago)}" data-when>x</time>') == text
 
 
+@pytest.mark.parametrize(("days", "text"), [(3, "2 Nov, 00:30"), (8, "28 Oct")])
+def test_a_moment_of_the_last_week_has_its_clock_time(page, days, text):
+    assert shown(page, f'<time datetime="{iso(days=days)}" data-when>x</time>') == text
+
+
 def test_an_older_moment_is_a_date_and_one_of_another_year_says_so(page):
     assert shown(page, '<time datetime="2019-11-04T14:02:24Z" data-when>x</time>') == "4 Nov 2019"
 

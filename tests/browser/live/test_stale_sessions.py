@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.server import Server
 from tests.support.small_loop import Loop
+from tests.support.wait import until
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,11 @@ def test_a_silent_session_becomes_stale_on_open_pages_and_returns_with_its_next_
     listed.locator(".session-row[data-state=stale]").wait_for()
     listed.get_by_text("No running sessions").wait_for()
 
-    agent.send(loop.turn_end("Seven."), loop.turn())
-    title.get_by_text("Running").wait_for()
-    listed.locator(".session-row[data-state=running]").wait_for()
+    running = title.get_by_text("Running"), listed.locator(".session-row[data-state=running]")
+
+    def both_return():
+        agent.send(loop.turn_end("Seven."), loop.turn())  # again: after 5 s without one it is stale again
+        return all(each.is_visible() for each in running)
+
+    until(both_return, poll_s=0.5, pause=lambda seconds: page.wait_for_timeout(1000 * seconds))
     assert first.faults == second.faults == first.violations() == second.violations() == []

@@ -103,7 +103,7 @@ def test_who_reads_further_up_stays_there_and_hears_how_many_came(server, window
     for start in range(60, 660, 100):
         loop(*range(start, start + 100))
         arrived(page, start + 99)
-    page.get_by_role("button", name="600 new").wait_for()
+    page.get_by_role("button", name="600 new events").wait_for()
     page.wait_for_function("(rows) => document.querySelectorAll(rows).length <= 400", arg=ROWS)
 
     there = listed(page)

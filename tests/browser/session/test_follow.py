@@ -22,7 +22,7 @@ def test_follow_keeps_the_newest_turn_in_view_until_the_reader_scrolls_up(open_p
     top = page.evaluate("pane.scrollTop")
     wire.send(turn(10) + turn(11))
     assert page.evaluate("pane.scrollTop") == top
-    assert page.locator("[data-unseen]").inner_text() == "2 new"
+    assert page.locator("[data-unseen]").inner_text() == "2 new turns"
 
     page.locator("[data-unseen]").click()
     assert at_end(page)

@@ -18,10 +18,10 @@ def send(server, *spans):
 
 def test_nothing_of_a_span_is_executed(window, server):
     watched = window()
-    page = watched.open("/")
-    page.locator("[data-connection=live]").wait_for()
     named = {"gen_ai__conversation__id": "hostile spans"}
     send(server, chat(1, {**named, "gen_ai__input__messages": messages("Hostile spans.")}))
+    page = watched.open("/p/default/sessions")
+    page.locator("[data-connection=live]").wait_for()
     page.get_by_text("Hostile spans.").first.wait_for()  # the list gets the rest live
     send(server, *(span for span, is_stored in HOSTILE.values() if is_stored))
 

@@ -36,8 +36,7 @@ def recorded(server):
 def close(page):
     """Close the dialog, and wait until the page has the focus again."""
     page.keyboard.press("Escape")
-    while page.evaluate("Boolean(document.activeElement.closest('dialog'))"):
-        page.wait_for_timeout(20)
+    page.wait_for_function("() => !document.activeElement.closest('dialog')")
 
 
 # Waits for a module that the page imports by itself.
@@ -106,6 +105,8 @@ def everywhere(page, recorded):
         ("c", "costs"),
         ("x", "context"),
         ("o", "compactions"),
+        ("t", "calls"),
+        ("k", "connect"),
         ("n", "insights"),
         ("i", "integrity"),
         ("f", "search"),
@@ -217,6 +218,11 @@ def a_session(page, recorded):
     page.goto(page.url.split("/p/")[0] + recorded["long"])
     page.locator("[data-connection=live]").wait_for()
     yield from notes(page)
+    page.keyboard.press("v")
+    at(page, "/turns?sort=-cost")
+    yield "v"
+    page.goto(page.url.split("/p/")[0] + recorded["long"])
+    page.locator("[data-connection=live]").wait_for()
     page.keyboard.press("f")
     page.locator("[data-follow][aria-pressed=true]").wait_for()
     yield "f"

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.support import build
+from tests.support.wait import until as wait_until
 
 SEARCH = "#session-search input"
 
@@ -162,8 +163,7 @@ def test_while_a_page_is_left_no_key_fires(window):
     page.keyboard.press("g")
     page.keyboard.press("c")
     page.keyboard.press("t")
-    while not routes:
-        page.wait_for_timeout(20)  # until the request for the next page is made
+    wait_until(lambda: routes, pause=lambda seconds: page.wait_for_timeout(1000 * seconds))
     page.keyboard.press("t")
     routes[0].continue_()
     page.wait_for_url("**/costs")

@@ -12,7 +12,8 @@ from dashboard.live.hub import Hub
 from dashboard.live.panel import Panel
 from dashboard.live.project_topic import TICK_S
 from dashboard.live.viewer import WINDOW_FRAMES, DirtyPanels, Viewer
-from dashboard.pages.welcome.queries import First
+from dashboard.pages.connect.queries import Arrival
+from recorder.models import AccessToken
 from recorder.pubsub import invalidation
 from recorder.pubsub.invalidation import Invalidation
 from tests.support.wait import LONGEST_S
@@ -25,12 +26,12 @@ pytestmark = pytest.mark.django_db  # rendering threads manage their own databas
 class Drawn:
     """A panel that counts how often each of its keys was rendered; keys in `gone` have no record."""
 
-    def __init__(self, min_interval_ms: int = 0, name: str = "welcome/first") -> None:
+    def __init__(self, min_interval_ms: int = 0, name: str = "connect/arrival") -> None:
         self.times: Counter[int] = Counter()
         self.gone: set[int] = set()
         self.breaks = False
         self.after: Callable[[], None] = int
-        self.shown: object = First("default", None) if name == "welcome/first" else ()
+        self.shown: object = Arrival(AccessToken(), None, None) if name == "connect/arrival" else ()
         self.panel = Panel(name, self._query, min_interval_ms=min_interval_ms)
 
     def _query(self, pks: Collection[int]) -> Mapping[int, object]:
@@ -121,8 +122,8 @@ async def test_a_new_viewer_is_sent_the_whole_page(hub, open_page):
     browser = open_page(Sessions(Drawn().panel, [1, 2]))
     await until(lambda: browser.frames)
     assert browser.frames[0].startswith("<!--frame 1--><")
-    assert 'id="welcome-first-1" hx-swap-oob="morph"' in browser.frames[0]
-    assert 'id="welcome-first-2" hx-swap-oob="morph"' in browser.frames[0]
+    assert 'id="connect-arrival-1" hx-swap-oob="morph"' in browser.frames[0]
+    assert 'id="connect-arrival-2" hx-swap-oob="morph"' in browser.frames[0]
 
 
 async def test_an_invalidation_sends_only_the_dirty_panels(hub, open_page):
@@ -130,8 +131,8 @@ async def test_an_invalidation_sends_only_the_dirty_panels(hub, open_page):
     await until(lambda: browser.frames)
     hub.invalidate(touched(2, 99))
     await until(lambda: len(browser.frames) == 2)
-    assert "welcome-first-2" in browser.frames[1]
-    assert "welcome-first-1" not in browser.frames[1]
+    assert "connect-arrival-2" in browser.frames[1]
+    assert "connect-arrival-1" not in browser.frames[1]
 
 
 async def test_a_panel_is_rendered_once_for_all_viewers(hub, open_page):
@@ -173,18 +174,21 @@ async def test_many_invalidations_cause_few_redraws_and_the_last_is_shown(hub, o
 
 
 async def test_a_slow_panel_is_redrawn_at_its_own_interval_with_its_last_state(hub, open_page):
-    slow, fast = Drawn(min_interval_ms=400), Drawn()
+    slow, fast = Drawn(min_interval_ms=3_600_000), Drawn()
     calm, quick = open_page(Sessions(slow.panel, [1])), open_page(Sessions(fast.panel, [1]))
     await until(lambda: calm.frames and quick.frames)
     hub.invalidate(touched(1))
     await until(lambda: len(quick.frames) == 2)
     assert len(calm.frames) == 1
+
+    calm.viewer._dirty = dict.fromkeys(calm.viewer._dirty, 0.0)  # its interval is over
+    hub.invalidate(touched(1))
     await until(lambda: len(calm.frames) == 2)
     assert slow.times[1] == 2
 
 
 async def test_fast_panels_are_rendered_between_two_kinds_of_slow_ones(hub, open_page):
-    first, second, fast = Drawn(1, "sessions/views"), Drawn(1), Drawn()
+    first, second, fast = Drawn(1), Drawn(1, "sessions/views"), Drawn()
     pages = [open_page(Sessions(each.panel, [1])) for each in (first, second)]
     quick = open_page(Sessions(fast.panel, [2]))
     await until(lambda: all(browser.frames for browser in (*pages, quick)))
@@ -219,11 +223,11 @@ async def test_a_slow_panel_does_not_overwrite_a_fast_one_of_its_element_that_wa
         hub.invalidate(touched(2))
 
     slow.after, fast.after = take_long, lambda: rendered.append("fast")
-    fast.shown = First("default", 1)
+    fast.shown = Arrival(AccessToken(name="curl"), None, None)
     hub.invalidate(touched(1))
     await until(lambda: len(rendered) == 2 and len(browser.frames) == 3)
     assert rendered == ["slow", "fast"]
-    assert ["First session received" in body for body in browser.bodies()[1:]] == [False, True]
+    assert ["the first event" in body for body in browser.bodies()[1:]] == [False, True]
 
 
 async def test_no_panel_is_sent_while_the_whole_page_is_rendered(hub, open_page):
@@ -234,7 +238,7 @@ async def test_no_panel_is_sent_while_the_whole_page_is_rendered(hub, open_page)
     )
     browser = open_page(Sessions(drawn.panel, [1, 2]))
     await until(lambda: len(browser.frames) == 2)
-    assert ["welcome-first-2" in body for body in browser.bodies()] == [True, False]
+    assert ["connect-arrival-2" in body for body in browser.bodies()] == [True, False]
 
 
 async def test_after_four_unacknowledged_frames_a_viewer_gets_one_whole_page(hub, open_page):
@@ -255,8 +259,8 @@ async def test_after_four_unacknowledged_frames_a_viewer_gets_one_whole_page(hub
 
     hub.acknowledge(browser.viewer, WINDOW_FRAMES)
     await until(lambda: len(browser.frames) == WINDOW_FRAMES + 1)
-    assert "welcome-first-1" in browser.frames[-1]
-    assert "welcome-first-2" in browser.frames[-1]
+    assert "connect-arrival-1" in browser.frames[-1]
+    assert "connect-arrival-2" in browser.frames[-1]
 
 
 async def test_a_viewer_within_its_window_gets_no_second_whole_page(hub, open_page):
@@ -265,7 +269,7 @@ async def test_a_viewer_within_its_window_gets_no_second_whole_page(hub, open_pa
         await until(lambda shown=shown: len(browser.frames) == shown)
         hub.acknowledge(browser.viewer, shown)
         hub.invalidate(touched(1))
-    assert all("welcome-first-2" not in frame for frame in browser.frames[1:])
+    assert all("connect-arrival-2" not in frame for frame in browser.frames[1:])
 
 
 async def test_a_deleted_record_is_removed_from_the_page(hub, open_page):
@@ -275,7 +279,7 @@ async def test_a_deleted_record_is_removed_from_the_page(hub, open_page):
     drawn.gone.add(1)
     hub.invalidate(touched(1))
     await until(lambda: len(browser.frames) == 2)
-    assert browser.bodies()[1] == '<div id="welcome-first-1" hx-swap-oob="delete"></div>'
+    assert browser.bodies()[1] == '<div id="connect-arrival-1" hx-swap-oob="delete"></div>'
 
 
 async def test_a_page_that_cannot_be_rendered_is_dropped_and_others_stay(hub, open_page, caplog):
@@ -320,7 +324,7 @@ async def test_a_new_config_redraws_the_whole_page_because_it_renames_others(hub
     hub.acknowledge(browser.viewer, 1)
     hub.invalidate(Invalidation(project=PROJECT, sessions={1}, configs={5}))
     await until(lambda: len(browser.frames) == 2)
-    assert "welcome-first-2" in browser.frames[1]
+    assert "connect-arrival-2" in browser.frames[1]
 
 
 async def test_every_open_page_is_redrawn_after_a_gap_in_the_subscription(hub, open_page):
@@ -330,8 +334,8 @@ async def test_every_open_page_is_redrawn_after_a_gap_in_the_subscription(hub, o
     hub.invalidate(touched(1))
     await until(lambda: len(browser.frames) == 2)
     hub.acknowledge(browser.viewer, 2)
-    assert "welcome-first-2" not in browser.frames[1]
+    assert "connect-arrival-2" not in browser.frames[1]
 
     invalidation.publish_gap()
     await until(lambda: len(browser.frames) == 3)
-    assert "welcome-first-2" in browser.frames[2]
+    assert "connect-arrival-2" in browser.frames[2]

@@ -75,14 +75,3 @@ async def test_a_viewer_that_does_not_acknowledge_is_sent_four_frames_and_then_t
     await slow.agree()
     assert "word 7" in slow.shown.root.html()
     assert slow.shown.frames == 6
-
-
-async def test_the_first_session_arrives_on_the_welcome_page(place, open_page):
-    page = await open_page("/p/default-project/welcome")
-    await in_thread(lambda: place.feed(Loop().start()))
-    await page.receive()
-    redirects = [element for element in page.shown.root.walk() if "data-redirect" in element.attributes]
-    assert [element.attributes["data-redirect"] for element in redirects] == [
-        element.attributes["href"] for element in redirects
-    ]
-    assert len(redirects) == 1

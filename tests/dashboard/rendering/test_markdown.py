@@ -27,6 +27,10 @@ def test_prose_becomes_headings_lists_tables_and_code():
         assert part in html
 
 
+def test_a_line_break_in_an_answer_stays():
+    assert "one<br />\ntwo" in markdown("one\ntwo").replace("<br>", "<br />")
+
+
 @pytest.mark.parametrize(
     "text",
     [

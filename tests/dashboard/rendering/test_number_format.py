@@ -60,6 +60,8 @@ def test_an_abbreviated_count_is_within_five_percent_of_the_exact_one(count):
         (3_599_600, "1h 00m"),
         (7_620_000, "2h 07m"),
         (100_800_000, "1d 04h"),
+        (59 * 86_400_000, "59d 00h"),
+        (253 * 86_400_000, "8 months"),
     ],
 )
 def test_a_duration_has_at_most_two_units(ms, text):
@@ -193,6 +195,7 @@ def test_a_p_value_is_never_formatted_as_zero():
         (10, 1, "<$0.0001 +"),
         (-742_000_000, 0, "-$0.742"),
         (None, 2, "no price"),
+        (0, 2, "no price"),
         (None, 0, number_format.NONE),
     ],
 )

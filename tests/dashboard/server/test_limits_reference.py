@@ -12,7 +12,14 @@ from tests.support.server import ROOT
 LIMITS = (ROOT / "docs/reference/limits.md").read_text()
 CONVERTER = re.compile(r"<[^>]*>")
 # Patterns that match whatever no other matches: the rows of their parts stand for them.
-CATCH_ALL = {"(?s)^api/v1/.", "^(?:ingest|api|otlp|v1)(?:/|\\Z)", "", "api/v1/<path:rest>", "api/v1/"}
+CATCH_ALL = {
+    "(?s)^api/v1/.",
+    r"^opentelemetry\.proto\.collector\.",  # every call by gRPC gets the same short answer
+    "^(?:ingest|api|otlp|v1)(?:/|\\Z)",
+    "",
+    "api/v1/<path:rest>",
+    "api/v1/",
+}
 
 
 def table(heading):
@@ -45,8 +52,10 @@ def routes():
 
 def has_row(route):
     """Return whether a row names the route; "…" at the end of a place in `BELOW` stands for all below it."""
-    return route in PLACES or any(
-        place in PLACES and route.startswith(place.removesuffix("…")) for place in BELOW
+    return (
+        route in PLACES
+        or route.removesuffix("/") in PLACES
+        or any(place in PLACES and route.startswith(place.removesuffix("…")) for place in BELOW)
     )
 
 

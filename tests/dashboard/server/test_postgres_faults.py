@@ -17,7 +17,7 @@ from tests.faults import outages
 from tests.nodes.nodes import Reader
 from tests.support.build import agent_start, line
 from tests.support.server import ROOT, Server
-from tests.support.wait import LONGEST_S
+from tests.support.wait import LONGEST_S, until
 
 DATABASE_URL = os.environ.get("DATABASE_URL", "")
 
@@ -107,7 +107,7 @@ def test_what_was_acknowledged_is_there_when_it_comes_back(database, tmp_path):
 
         assert until_stored(server, "p", 1, line(agent_start("s.a.2")))["upto"] == 1
         assert until_stored(server, "p", 0, line(agent_start("s.a.1")))["duplicates"] == 1
-        assert ready(server) == 200
+        until(lambda: ready(server) == 200, "it is not ready again")
         assert server.read("/api/v1/loops")["total"] == 2
     finally:
         server.stop()

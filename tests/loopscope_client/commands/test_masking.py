@@ -13,7 +13,7 @@ import pytest
 from loopscope_client.commands import push, tail
 from loopscope_client.masking.key_file import NAME, stored_key
 from loopscope_client.masking.masker import Masker
-from loopscope_client.push.sources import LINE_MAX
+from loopscope_client.transcripts.long_lines import KEPT, LINE_MAX
 
 ROOT = Path(__file__).parents[3]
 SECRET = "AKIAIOSFODNN7EXAMPLE"
@@ -115,17 +115,18 @@ def test_nothing_is_masked_without_the_option(server, tmp_path):
 
 
 def test_a_line_that_is_cut_holds_no_half_of_a_secret(server, tmp_path):
-    begin, half = len(line("")) - len('"}]}}'), 10
-    written(tmp_path / "pi" / "sessions" / "a.jsonl", "x" * (LINE_MAX + 2 - begin - half) + SECRET)
+    half = KEPT[0] // 2 - 11  # the cut is in the secret
+    written(tmp_path / "pi" / "sessions" / "a.jsonl", "x" * half + f" {SECRET} " + "x" * LINE_MAX)
     pushed(server, tmp_path)
-    assert stored(server)[0].endswith(SECRET[:half].encode()), "else this tests nothing"
+    assert SECRET[:10].encode() in stored(server)[0], "else this tests nothing"
+    assert SECRET.encode() not in stored(server)[0], "else this tests nothing"
     server.kept.clear()
     for each in (tmp_path / "state").glob("push.sqlite3*"):
         each.unlink()
     pushed(server, tmp_path, "--mask")
     (sent,) = stored(server)
     assert b"AKIA" not in sent
-    assert len(sent.rstrip()) < len(sent) == LINE_MAX + 2
+    assert len(sent) < LINE_MAX
 
 
 @pytest.mark.parametrize("command", ["push", "tail"])

@@ -10,7 +10,7 @@ import pytest
 from loopscope_client.commands import push
 from loopscope_client.push import ledger as ledgers
 from loopscope_client.push.ledger import Progress
-from loopscope_client.push.send import Pusher, Unavailable
+from loopscope_client.push.send import Unavailable
 from loopscope_client.push.sources import LINE_MAX, FileSource, LostLines, sources
 from loopscope_client.transcripts.files import producer_name
 from tests.loopscope_client.push.lines import line, write
@@ -19,34 +19,6 @@ from tests.loopscope_client.push.lines import line, write
 class Terminal(io.StringIO):
     def isatty(self):
         return True
-
-
-@pytest.fixture
-def stderr():
-    return io.StringIO()
-
-
-@pytest.fixture
-def options(server, tmp_path):
-    def options(**given):
-        about = {"agent": ["pi"], "url": server.url, "token": "t", "machine": "desk"}
-        places = {"home": tmp_path / "pi" / "sessions", "state": tmp_path / "state"}
-        return push.Options(**about | places | given)
-
-    return options
-
-
-@pytest.fixture
-def ledger(server, tmp_path):
-    with ledgers.opened(tmp_path / "state", server.url) as ledger:
-        yield ledger
-
-
-@pytest.fixture
-def pusher(server, ledger):
-    pusher = Pusher(server.url, "t", "desk", ledger)
-    yield pusher
-    pusher.close()
 
 
 def stored(server):
@@ -71,6 +43,10 @@ def test_an_agent_must_be_named(options, stderr):
     [
         ({"token": None}, "a token is missing"),
         ({"url": "http://loopscope.example"}, "without TLS"),
+        ({"url": "ftp://loopscope.example"}, "is not a URL such as https://"),
+        ({"url": "https://[::1"}, "is not a URL such as https://"),
+        ({"url": "https://loopscope.example:port"}, "is not a URL such as https://"),
+        ({"url": "https://"}, "is not a URL such as https://"),
         ({"agent": ["pi", "codex"]}, "--home is for one agent"),
     ],
 )

@@ -22,6 +22,7 @@ BY_RECORDS = {
     "approvals_by_tool",
     "running_groups",
     "branches",
+    "cut_parts",
 }
 
 
@@ -35,6 +36,7 @@ def test_every_key_of_a_look_up_is_collected():
     assert {key for lookup in LOOKUPS for key in lookup.keys} == {*KEY_NAMES} - {
         "price_keys",
         "shrinking_session_ids",
+        "reopening_loop_ids",
         "ending_producers",
     }
 

@@ -129,7 +129,7 @@ def test_a_play_leaves_a_history_and_its_removal_leaves_everything_else(server, 
 
 def test_the_button_plays_once_however_often_it_is_pressed_and_removing_stops_it(server, folder):
     visitor = Visitor(server)
-    page = visitor.read("/p/default/welcome")
+    page = visitor.read("/p/default/connect")
     for _ in range(3):
         answer = visitor.post("/p/default/demo", page)
         assert answer.url == f"{server.url}/p/default/sessions"
@@ -137,8 +137,8 @@ def test_the_button_plays_once_however_often_it_is_pressed_and_removing_stops_it
     assert count(folder, "recorder_producer WHERE is_demo") == 1
 
     with pytest.raises(urllib.error.HTTPError, match="400"):
-        visitor.post("/p/default/demo/remove", visitor.read("/p/default/welcome"))
-    visitor.post("/p/default/demo/remove", visitor.read("/p/default/welcome"), name="default")
+        visitor.post("/p/default/demo/remove", visitor.read("/p/default/connect"))
+    visitor.post("/p/default/demo/remove", visitor.read("/p/default/connect"), name="default")
     until(lambda: "the demo stopped" in server.log())
     assert count(folder) == 0
     assert count(folder, "recorder_accesstoken WHERE scopes LIKE '%demo'") == 0
@@ -157,10 +157,13 @@ def test_a_play_that_is_broken_off_leaves_nothing_running(server, folder):
         stderr=subprocess.DEVNULL,
         preexec_fn=obeying_ctrl_c,  # noqa: PLW1509  one call, and no lock is taken
     )
-    until(lambda: count(folder, "recorder_session WHERE is_demo AND status = 'running'"))
-    playing.send_signal(signal.SIGINT)
+    try:
+        until(lambda: count(folder, "recorder_session WHERE is_demo AND status = 'running'"))
+        playing.send_signal(signal.SIGINT)
 
-    assert playing.wait(timeout=LONGEST_S) == 1
+        assert playing.wait(timeout=LONGEST_S) == 1
+    finally:
+        playing.kill()
     assert count(folder, "recorder_session WHERE is_demo AND status = 'running'") == 0
     assert count(folder, "recorder_session WHERE is_demo AND status = 'aborted'")
     server.manage("demo", "--remove")

@@ -45,7 +45,7 @@ def test_statements_and_rows_of_a_step_do_not_grow(project):
 
     assert found[-1][0] <= found[1][0] + CALLS / 2
     assert found[-1][1] == found[1][1]
-    assert found[-1][0] < 5 * CALLS
+    assert found[-1][0] < 5.5 * CALLS  # every other call is a miss: its two requests are compared
     grown = [
         [after - before for before, after in zip(found[at - 1][2], found[at][2], strict=True)]
         for at in (2, 7)

@@ -10,7 +10,7 @@ from django.db import connection
 from recorder.models import DailyJob
 from recorder.operations import scheduler
 from recorder.operations.scheduler import LEASE, Job, Scheduler
-from tests.support.wait import LONGEST_S, POLL_S
+from tests.support.wait import LONGEST_S, until
 
 JOB = Job("check", time(3, 0))
 FOUR = datetime(2026, 2, 11, 4, tzinfo=UTC)
@@ -155,8 +155,7 @@ def test_a_server_that_stops_ends_the_job_and_lets_another_have_it(monkeypatch, 
     running = Scheduler((JOB,))
     thread = threading.Thread(target=lambda: (running.poll(), connection.close()))
     thread.start()
-    while not DailyJob.objects.exclude(holder="").exists():
-        thread.join(POLL_S)
+    until(lambda: DailyJob.objects.exclude(holder="").exists())
 
     running.stop()
     thread.join(LONGEST_S)

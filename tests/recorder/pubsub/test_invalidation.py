@@ -225,13 +225,16 @@ def slow(project, lines):
     with subprocess.Popen(
         command, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout.readline() == "written\n"
+        try:
+            assert process.stdout.readline() == "written\n"
 
-        def commit():
-            process.communicate("commit\n", timeout=LONGEST_S)
-            assert process.returncode == 0
+            def commit():
+                process.communicate("commit\n", timeout=LONGEST_S)
+                assert process.returncode == 0
 
-        yield commit
+            yield commit
+        finally:
+            process.kill()  # else the test would wait for it for ever
 
 
 def address():

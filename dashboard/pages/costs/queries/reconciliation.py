@@ -51,19 +51,22 @@ class Accounts:
 
 
 def accounts(project: Project, period: Period) -> Accounts:
-    """Compare the records of a period with their parts. Seven queries; one reads every turn of the period."""
+    """Compare the records of a period with their parts. Eight queries; one reads every turn of the period."""
     ended = LoopRecord.objects.alias(at=happened("ended")).filter(at__gte=period.start)
     loops = ended.filter(session__project=project)
     sessions = Session.objects.filter(project=project)
     spending = Spending.objects.filter(project=project).values("span").annotate(nano=Sum("cost_nano"))
     rollups = dict(spending.values_list("span", "nano"))
     judges = loops.filter(role="judge").annotate(groups=Count("judged_groups"))
+    # The usage of an open turn counts at once in its session, and in the rollups at its end.
+    running = Turn.objects.filter(loop__session__project=project, loop__status="running")
+    open_nano = running.exclude(state="done").aggregate(nano=Sum("cost_nano", default=0))["nano"]
     return Accounts(
         loops=loops.count(),
         sessions=sessions.filter(last_event_at__gte=period.start).count(),
         stray_loops=tuple(_loop_mismatches(project, period)),
         stray_sessions=tuple(_session_mismatches(project, period)),
-        sessions_nano=sessions.aggregate(nano=Sum("cost_nano", default=0))["nano"],
+        sessions_nano=sessions.aggregate(nano=Sum("cost_nano", default=0))["nano"] - open_nano,
         hourly_nano=rollups.get("hour", 0),
         daily_nano=rollups.get("day", 0),
         stray_judges=judges.exclude(groups=1).count(),

@@ -10,8 +10,8 @@ from django.db.models import F
 from dashboard.pages.costs.figures import UsageRow
 from dashboard.pages.costs.totals import UsageTotals, total
 from dashboard.shared import durations
-from dashboard.shared.date_trunc import Day, Hour
 from dashboard.shared.spending import queries
+from dashboard.shared.time_functions import Day, Hour
 
 if TYPE_CHECKING:
     from dashboard.pages.costs.params import Period

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet, Sum
 from dashboard.pages.costs.figures import UsageRow
 from dashboard.pages.costs.params import Period
 from dashboard.pages.costs.totals import UsageTotals
-from dashboard.shared.date_trunc import Day, Hour
+from dashboard.shared.time_functions import Day, Hour
 from recorder.models import Spending
 
 COUNTS = (

@@ -17,15 +17,16 @@ def parts_of_turns(turns: Mapping[int, int]) -> dict[int, Sequence[Part]]:
     """Return the parts of calls, which add up to their context, in cost and in tokens.
 
     `turns` are the tokens of the contexts by the primary keys of turns. Calls that the ledger does not have
-    yet are missing. Where a call's cost is not divided, its parts have tokens only.
+    yet or makes again are missing. Where a call's cost is not divided, its parts have tokens only.
     """
     calls = list(LedgerCall.objects.filter(turn__in=turns))
     spent = costs.of_turns([call.turn for call in calls]) if calls else {}
     blocks = _blocks({call.chain_id for call in calls})
     found = {}
     for call in calls:
-        held = [blocks[call.chain_id, number] for number in numbers_of(call.ranges)]
-        if call.turn in spent and any(block[2] for block in held):
+        numbers = list(numbers_of(call.ranges))
+        held = [block for number in numbers if (block := blocks.get((call.chain_id, number)))]
+        if call.turn in spent and len(held) == len(numbers) and any(block[2] for block in held):
             found[call.turn] = _parts(held, turns[call.turn], spent[call.turn])
     return found
 

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dashboard.pages.session.context.queries import Reading
-from dashboard.pages.session.context.words import EXPLAINED, HINTS, ICONS, VERDICTS
+from dashboard.pages.session.context.words import AGREEMENT, EXPLAINED, HINTS, ICONS, VERDICTS
 from dashboard.rendering.number_format import NONE, duration, exact, money, percent
 from dashboard.shared.ledger.queries.difference import difference_of_call
 from dashboard.shared.ledger.queries.session_ledger import CallRow
+from dashboard.shared.ledger.words import change_words
 from dashboard.web import links
+from recorder.core.ledger.changes import MARK
 from recorder.core.ledger.costs import UNITS
 from recorder.core.ledger.difference import Difference
+from recorder.core.ledger.reasons import agrees
 from recorder.ledger import costs
 
 MOST = 50
@@ -58,6 +61,7 @@ class Autopsy:
     idle: str
     life: str
     reason: str  # the provider's own
+    agreement: str  # whether that says the same
     hint: str
     url: str
 
@@ -99,7 +103,9 @@ def misses(reading: Reading) -> Misses:
 
 def _miss(reading: Reading, call: CallRow, opened: CallRow | None) -> Miss:
     about = f"{exact(call.lost_tokens)} tokens paid again"
-    if call.verdict == "ttl_lapsed":
+    if call.lost_tokens and call.expected_read:
+        about += f", {percent(call.cache_read / call.expected_read)} of the cache was read"
+    if call.verdict in ("ttl_lapsed", "undecided"):
         about += f", idle {duration(round(call.idle_s * 1000))}"
     if not call.lost_tokens:
         about = "no tokens lost"
@@ -125,7 +131,7 @@ def _autopsy(reading: Reading, call: CallRow) -> Autopsy:
         number=reading.number(call),
         before=reading.number(earlier[-1]) if earlier else None,
         lost=money(call.lost_nano) if call.lost_nano else "",
-        why=EXPLAINED[call.verdict],
+        why=_why(reading, call),
         difference=difference_of_call(call.turn),
         expected=call.expected_read,
         reported=call.cache_read,
@@ -135,10 +141,24 @@ def _autopsy(reading: Reading, call: CallRow) -> Autopsy:
         idle=duration(round(call.idle_s * 1000)),
         life=duration(call.life_s * 1000) if call.life_s else "",
         reason=call.reason,
+        agreement=AGREEMENT[agrees(call.verdict, call.reason)],
         hint=HINTS.get(call.verdict, ""),
         url=links.loop(reading.session.project.slug, reading.session.pk, call.loop, turn=call.ordinal + 1)
         + f"#turn-{call.ordinal + 1}",
     )
+
+
+def _why(reading: Reading, call: CallRow) -> str:
+    """Return the cause in words, with what changed where the ledger noted it."""
+    change = next(
+        (
+            change_words(call.verdict, block.detail.removeprefix(MARK))
+            for block in reading.ledger.blocks
+            if block.chain == call.chain and block.first == call.number and block.detail.startswith(MARK)
+        ),
+        "",
+    )
+    return f"{EXPLAINED[call.verdict]} ({change})" if change else EXPLAINED[call.verdict]
 
 
 def _terms(call: CallRow) -> list[Term]:

@@ -19,6 +19,7 @@ VERDICTS = {
     "system_changed": "system prompt changed",
     "history_edited": "history edited",
     "ttl_lapsed": "cache expired",
+    "undecided": "undecided",
     "provider_miss": "provider miss",
     "unknown": "unknown",
 }
@@ -29,6 +30,7 @@ ICONS = {
     "system_changed": "file-text",
     "history_edited": "fold-vertical",
     "ttl_lapsed": "clock",
+    "undecided": "scale",
     "provider_miss": "globe",
     "unknown": "circle-question-mark",
 }
@@ -39,6 +41,7 @@ HINTS = {
     "system_changed": "Keep times and ids out of the system prompt, or put them in the last message.",
     "history_edited": "Messages before the new ones were edited, pruned or compacted.",
     "ttl_lapsed": "A longer cache life costs more to write and pays if calls are often this far apart.",
+    "undecided": "Either alone would have missed the cache: an unchanged request saves nothing here.",
     "unknown": "The requests are not recorded, so there is no evidence of a cause.",
 }
 EXPLAINED = {  # words of the heading: "Turn 14 paid $0.91 again: ..."
@@ -48,6 +51,12 @@ EXPLAINED = {  # words of the heading: "Turn 14 paid $0.91 again: ..."
     "system_changed": "the system prompt changed",
     "history_edited": "the history was edited",
     "ttl_lapsed": "the cache expired",
+    "undecided": "the request changed, and the cache had expired by then",
     "provider_miss": "the request only added to the one before, and the provider read less",
     "unknown": "no cause is recorded",
+}
+AGREEMENT = {  # of the provider's own reason with the verdict
+    True: "It says the same.",
+    False: "It disagrees with the requests as they were recorded.",
+    None: "It neither confirms nor contradicts the verdict.",
 }

@@ -27,6 +27,7 @@ SILENT = {
         "ParallelLoopEnd",
     ),
     *("UsageSnapshot", "SessionInfo", "CompactionStarted", "CallReported", "LoopWithdrawn"),
+    *("LoopReopened", "UsageReported"),
 }
 
 
@@ -34,6 +35,8 @@ def note(slug: str, body: Body) -> Item | None:
     """Return the note of an event, None for events that are shown elsewhere."""
     if body.type in SILENT and body.type in EVENT_TYPES:
         return None
+    if body.type == "SubAgentLinked" and _is_within_its_session(body.event):
+        return None  # the tree and the call show the loop
     if body.type == "CompactionEnded":
         return compaction_divider(slug, body)
     made = _NOTES.get(body.type, _unknown)(body.event)
@@ -132,9 +135,13 @@ def _progress(event: Object) -> Note:
     return Note(string(event.get("tool_name")) or "Progress", body=_text(event, "text"))
 
 
+def _is_within_its_session(event: Object) -> bool:
+    return event.get("child_session_id") == event.get("parent_session_id") and bool(
+        event.get("child_loop_id")
+    )
+
+
 def _linked(event: Object) -> Note:
-    if event.get("child_session_id") == event.get("parent_session_id") and event.get("child_loop_id"):
-        return Note("Linked to a sub-agent's loop", icon="bot")
     if is_shared():
         return Note("Linked to the sub-agent in another session", icon="bot")
     return Note(f"Linked to the sub-agent in {string(event.get('child_session_id'))}", icon="bot")

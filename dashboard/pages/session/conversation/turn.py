@@ -28,6 +28,23 @@ from dashboard.web import links
 from recorder.core.content.text import one_line
 from recorder.core.records import Json
 
+TRIGGERS = {  # words of a turn's head
+    "User": "started by the user",
+    "SubAgent": "started by a sub-agent",
+    "Continuation": "after tool results",
+    "Branch": "started by a branch",
+}
+STOPS = {
+    "length": "The answer reached its length limit",
+    "maxTurns": "The turn limit was reached",
+    "userStop": "Stopped by the user",
+    "aborted": "Aborted",
+    "guardRail": "Stopped by a guard rail",
+    "contextCompacted": "Stopped to compact the context",
+    "paused": "Paused",
+    "handoff": "Handed over",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Call:

@@ -25,7 +25,7 @@ from dashboard.pages.session.context.turn_words import CacheWords, cache_words
 from dashboard.pages.session.conversation import approvals_query, calls_query, folded_calls_query, lines_query
 from dashboard.pages.session.conversation.fold_messages import Address
 from dashboard.pages.session.conversation.items import Item, Question, raw_items
-from dashboard.pages.session.conversation.turn import Call, Folded, Reading
+from dashboard.pages.session.conversation.turn import STOPS, TRIGGERS, Call, Folded, Reading
 from dashboard.pages.session.events.bodies import Body
 from dashboard.shared.compiled_query import compiled, in_list, list_param
 from dashboard.shared.config_labels import Chip, chip
@@ -61,17 +61,6 @@ LEFT JOIN recorder_turn b ON b.loop_id = t.loop_id AND b.ordinal = t.ordinal - 1
 LEFT JOIN recorder_ledgercall k ON k.turn = t.id {OF_TURN}
 WHERE {{}} ORDER BY t.id"""  # noqa: S608  names
 _NOT_SHOWN = {"_state", *(f"of_{name}" for name in SESSION_STATE)}
-TRIGGERS = {"User": "user", "SubAgent": "sub-agent", "Continuation": "tool results", "Branch": "branch"}
-STOPS = {
-    "length": "The answer reached its length limit",
-    "maxTurns": "The turn limit was reached",
-    "userStop": "Stopped by the user",
-    "aborted": "Aborted",
-    "guardRail": "Stopped by a guard rail",
-    "contextCompacted": "Stopped to compact the context",
-    "paused": "Paused",
-    "handoff": "Handed over",
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ class IntegrityStrip:
     anomalies: int
     shown: Sequence[AnomalyRow]
     integrity_url: str
+    is_open: bool  # more may come: it runs, waits or is stale
 
     @property
     def is_clean(self) -> bool:
@@ -72,6 +73,7 @@ def integrity_strips(pks: Collection[int]) -> Mapping[int, IntegrityStrip]:
                 for row in rows
             ],
             links.integrity(slug),
+            is_open=session.status == "running",
         )
     return found
 
@@ -106,7 +108,9 @@ def _tallies(session: Session) -> Iterator[Tally]:
 
 @compiled
 def _sessions(pks: Collection[int]) -> QuerySet[Any]:
-    sessions = Session.objects.filter(pk__in_list=pks).select_related("project").only("project__slug")
+    sessions = (
+        Session.objects.filter(pk__in_list=pks).select_related("project").only("status", "project__slug")
+    )
     return sessions.annotate(n=Count("anomalies"))
 
 

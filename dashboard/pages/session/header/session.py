@@ -105,6 +105,7 @@ class Header:
     whole: Cost
     context_tokens: int | None
     context_window: int | None
+    is_past: bool  # as of an event
     is_demo: bool
     is_pinned: bool  # excluded from retention pruning
     labels: tuple[Label, ...]
@@ -224,6 +225,7 @@ def _header(session: Any, measured: LoopRecord | None, whole: Cost) -> Header:
         whole=whole,
         context_tokens=measured.context_tokens if measured else None,
         context_window=_window(measured),
+        is_past=links.is_as_of(),
         is_demo=session.is_demo,
         is_pinned=session.is_pinned,
         labels=tuple(_labels(session)),

@@ -89,7 +89,10 @@ def gaps_of(session: int, as_of: int | None, loops: set[int] | None) -> list[int
 
 
 def chains_of(session: int, as_of: int | None, loops: set[int] | None) -> dict[int, ChainRecords]:
-    """Return the chains of a session by their primary keys. Three queries."""
+    """Return the chains of a session by their primary keys. Three queries.
+
+    The ledger may be written between them: what belongs to a chain that came later is left out with it.
+    """
     chains = LedgerChain.objects.filter(session=session).order_by("pk").values_list("pk", "agent_id")
     found = {pk: ChainRecords(agent_id) for pk, agent_id in chains}
     calls = LedgerCall.objects.filter(session=session).order_by("end_event")
@@ -99,10 +102,12 @@ def chains_of(session: int, as_of: int | None, loops: set[int] | None) -> dict[i
         calls = calls.filter(loop__in=loops)
     for call_row in calls.values_list(*CallRecord.__annotations__):
         call = CallRecord(*call_row)
-        found[call.chain_id].calls.append(call)
+        if call.chain_id in found:
+            found[call.chain_id].calls.append(call)
     for block_row in LedgerBlock.objects.filter(session=session).values_list(*BlockRecord.__annotations__):
         block = BlockRecord(*block_row)
-        found[block.chain_id].blocks[block.number] = block
+        if block.chain_id in found:
+            found[block.chain_id].blocks[block.number] = block
     return found
 
 

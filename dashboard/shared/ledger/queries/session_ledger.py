@@ -130,9 +130,9 @@ def session_ledger(
     gaps = records.gaps_of(session, as_of, chosen)
     calls = [call for chain in found.values() for call in chain.calls]
     spent = costs.of_turns([*(call.turn for call in calls), *gaps]) if calls or gaps else {}
-    calls = sorted((call for call in calls if call.turn in spent), key=lambda call: call.end_event)
+    turns = records.turns([call.turn for call in calls if call.turn in spent])
+    calls = sorted((call for call in calls if call.turn in turns), key=lambda call: call.end_event)
     numbers = {call.pk: number for number, call in enumerate(calls, start=1)}
-    turns = records.turns([call.turn for call in calls])
     rows = [
         _call(call, numbers[call.pk], turns[call.turn], found[call.chain_id].agent_id, spent[call.turn])
         for call in calls

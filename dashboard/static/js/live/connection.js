@@ -3,7 +3,6 @@ import { timeZone } from "./times.js";
 
 const LOST_MS = 30_000; // after this the page shows since when it is stale
 const SILENT_MS = 45_000; // the server sends something every 15 s; after this silence the socket is dead
-let went = document.querySelector("[data-redirect]");
 let state = "lost";
 let updatedAt = Date.now(); // when the page was last up to date
 let socket;
@@ -80,9 +79,6 @@ addEventListener("htmx:wsClose", ({ detail: { event, socketWrapper } }) => {
 addEventListener("live:frame", ({ detail }) => {
   updatedAt = Date.now();
   become("live");
-  if (!detail.hasNews) return;
-  if (news() && news() != announced) say((announced = news()));
-  const go = document.querySelector("[data-redirect]");
-  if (go && !went) location.assign((went = go).dataset.redirect); // once: a second would abort the first
+  if (detail.hasNews && news() && news() != announced) say((announced = news()));
 });
 show();

@@ -61,7 +61,7 @@ async function put(message) {
   const frame = document.createElement("template");
   if (!("paused" in document.body.dataset)) frame.innerHTML = message;
   dispatchEvent(new CustomEvent("live:fresh", { detail: frame.content }));
-  const hasNews = Boolean(frame.content.querySelector("[data-announce], [data-redirect]"));
+  const hasNews = Boolean(frame.content.querySelector("[data-announce]"));
   let began = performance.now();
   for (const fresh of [...frame.content.children]) {
     swap(fresh);

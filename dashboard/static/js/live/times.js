@@ -1,8 +1,7 @@
-// Local times: [data-start] counts up, [data-when] is relative for a day, [data-clock] is the local time of day,
-// [data-date] with its date. The server's HTML is absolute. Fragments of a frame are converted before they are
-// inserted, so that equal panels stay equal; the observer converts all others before they are painted. On an as-of
+// Local times: [data-start] counts up, [data-when] is relative for a day, then has a clock time for a week,
+// [data-clock] is the time of day, [data-date] with its date, in the zone of the profile ([data-zone] of the body) or
+// the browser's. Fragments of a frame are converted before they are inserted: equal panels stay equal. On an as-of
 // page ([data-moment]) the clock is fixed.
-// They are in the zone of the profile ([data-zone] of the body), else in the browser's.
 const { now: sent, zone: chosen } = document.body.dataset;
 export const timeZone = chosen || Intl.DateTimeFormat().resolvedOptions().timeZone;
 
@@ -12,7 +11,8 @@ const now = () => Date.parse(document.querySelector("[data-moment]")?.dataset.mo
 const style = (options) => new Intl.DateTimeFormat("en-GB", { ...options, timeZone });
 const clock = style({ timeStyle: "medium" });
 const day = { day: "numeric", month: "short" };
-const full = style({ ...day, year: "numeric", hour: "2-digit", minute: "2-digit" });
+const full = style({ ...day, hour: "2-digit", minute: "2-digit", year: "numeric" });
+const recent = style({ ...day, hour: "2-digit", minute: "2-digit" });
 const days = [style(day), style({ ...day, year: "numeric" })];
 const year = style({ year: "numeric" });
 const zone = chosen || "local";
@@ -22,6 +22,7 @@ function elapsed(s) {
   if (s < 60) return `${s}s`;
   if (s < 3600) return `${Math.floor(s / 60)}m ${two(s % 60)}s`;
   if (s < 86400) return `${Math.floor(s / 3600)}h ${two(Math.floor((s % 3600) / 60))}m`;
+  if (s >= 60 * 86400) return `${Math.floor(s / 2629746)} months`;
   return `${Math.floor(s / 86400)}d ${two(Math.floor((s % 86400) / 3600))}h`;
 }
 
@@ -30,6 +31,7 @@ function relative(s, date) {
   if (s < 60) return `${s}s ago`;
   if (s < 3600) return `${Math.floor(s / 60)}m ago`;
   if (s < 86400) return `${Math.floor(s / 3600)}h ago`;
+  if (s < 7 * 86400) return recent.format(date);
   return days[Number(year.format(date) != year.format(new Date()))].format(date);
 }
 

@@ -4,6 +4,7 @@ const button = document.querySelector("[data-follow]");
 const pill = document.querySelector("[data-unseen]");
 const pane = document.getElementById(button?.getAttribute("aria-controls")) ?? document.scrollingElement;
 const list = pane.querySelector('[id^="session-turns-"], [id^="session-events-"]');
+const what = list?.id.split("-")[1].slice(0, -1); // turn or event
 const order = (row) => Number(row?.dataset.order ?? -1);
 const newest = () => order(list?.lastElementChild);
 const following = () => button.ariaPressed == "true";
@@ -34,7 +35,9 @@ function keepUp() {
   if (isAtEnd()) unseen = isMore = 0;
   top = pane.scrollTop;
   if (!pill) return;
-  const text = unseen ? `${unseen.toLocaleString("en")}${isMore ? "+" : ""} new` : "";
+  const text = unseen
+    ? `${unseen.toLocaleString("en")}${isMore ? "+" : ""} new ${what}${unseen > 1 || isMore ? "s" : ""}`
+    : "";
   pill.hidden = !text;
   if (pill.textContent != text) pill.textContent = text;
 }

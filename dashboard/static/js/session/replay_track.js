@@ -31,7 +31,7 @@ export function show() {
     `${spokenTime(Number(seconds))}, event ${Number(number).toLocaleString("en")} of ${all.toLocaleString("en")}`,
   );
   replay().querySelector("[data-lag]").textContent =
-    all > number ? `${plural(all - number, "event")} behind live` : "Latest";
+    all > number ? `${plural(all - number, "event")} before the end` : "Latest";
 }
 
 // Seeks for the reader, which stops the player.

@@ -1,7 +1,7 @@
 // A key clicks the first element with that [data-key], or focuses it if it is a field. Without such an element the
 // page's modules get the event "key"; preventDefault marks it as handled. This module is loaded with `async`: it runs
-// before the page is complete, so that no key is lost to a field that is about to have the focus. A second script
-// element, without `async`, makes the page wait for it: a page that is live reads keys.
+// before the page is complete, so that no key is lost to a field that gets the focus. A second script element, without
+// `async`, makes the page wait for it.
 import { focusing, hold, isEarly, whenReady } from "./typing_ahead.js";
 
 const FIELDS = "input:not([data-select]), textarea, select, [contenteditable], dialog[open]";

@@ -40,6 +40,7 @@ export const keys = () => [
   ["A session", "r", "Score of the turn"],
   ["A session", "b", "Bookmark the turn"],
   ["A session", ".", "Show or hide the notes"],
+  ["A session", "v", "All turns, sorted"],
   ["A session", "m", "Raw or rendered text"],
   ["A session", "+", "Timeline: zoom in"],
   ["A session", "-", "Timeline: zoom out"],

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from recorder.core.formats.base import Fields, format_time, parse_arguments
 from recorder.core.formats.otlp.outline import Entry
 from recorder.core.formats.otlp.plan.calls import unnamed_place
 from recorder.core.formats.otlp.spans import names
-from recorder.core.formats.otlp.spans.attributes import first_text, identifier, moment
-from recorder.core.formats.otlp.spans.blocks import text_of_result
+from recorder.core.formats.otlp.spans.attributes import decoded, first_text, identifier, moment
+from recorder.core.formats.otlp.spans.content.blocks import text_of_result
+from recorder.core.formats.otlp.spans.content.messages import Messages, joined
+from recorder.core.formats.otlp.spans.content.request import merged, request_of, settings_of
+from recorder.core.formats.otlp.spans.content.tools import (
+    arguments_of,
+    is_positional,
+    named_arguments,
+    result_of,
+)
 from recorder.core.formats.otlp.spans.decisions import command_of
 from recorder.core.formats.otlp.spans.digest import Digest, Item
-from recorder.core.formats.otlp.spans.messages import Messages, joined
-from recorder.core.formats.otlp.spans.request import merged, request_of, settings_of
-from recorder.core.formats.otlp.spans.tool_content import arguments_of, result_of
 from recorder.core.records import Json
 
 ReadLine = Callable[[Digest], Item]
@@ -26,8 +31,9 @@ def event_of(entry: Entry, loop_id: str, read: ReadLine) -> list[Fields]:
     """Return the events of an entry; a prompt may consist of several messages, or of none."""
     items = [read(source) for source in entry.sources]
     events = _WRITERS[entry.step](entry, loop_id, items)
-    if entry.step == "tool_start" and not events[0]["args"]:
-        events[0]["args"] = _requested_arguments(str(entry.facts[0]), map(read, entry.requested_by))
+    if entry.step == "tool_start" and (not events[0]["args"] or is_positional(events[0]["args"])):
+        requested = _requested_arguments(str(entry.facts[0]), map(read, entry.requested_by))
+        events[0]["args"] = requested or events[0]["args"]
     return events
 
 
@@ -45,9 +51,10 @@ def _start(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
         for name in ("service.version", "deployment.environment.name", "host.name"):
             if isinstance(value := item.resource.get(name) or item.attributes.get(name), str):
                 metadata[name] = value
-        user = first_text(item.attributes, ("user.id", "ai.telemetry.metadata.userId", "enduser.id"))
-        if user:
-            metadata.setdefault("user", user)
+        if item.digest.user:
+            metadata.setdefault("user", item.digest.user)
+    if tags := dict.fromkeys(tag for item in items for tag in _tags(item.attributes)):
+        metadata["tags"] = ", ".join(tags)
     return [
         {
             "type": "AgentStart",
@@ -62,9 +69,17 @@ def _start(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
     ]
 
 
+def _tags(attributes: Fields) -> Iterator[str]:
+    for name in names.TAGS:
+        value = decoded(attributes.get(name))
+        found = value if isinstance(value, list) else [value]
+        yield from (tag for tag in found if isinstance(tag, str) and tag)
+
+
 def _snapshot(items: Sequence[Item], model: str, provider: str) -> Fields | None:
     """Return model, provider and settings of the first call; None if there is none yet."""
-    call = next((item for item in items if item.digest.kind in ("model", "note")), None)
+    calls = [item for item in items if item.digest.kind in ("model", "note")]
+    call = next(iter([*calls, *items]), None)  # of an agent without model calls its own span
     if call is None or not model:
         return None
     return {"model": model, "provider": provider, **settings_of(call.attributes)}
@@ -194,7 +209,7 @@ def _arguments(items: Sequence[Item]) -> Json:
         if item.digest.kind in ("tool", "note") and not item.digest.has_text:
             value = arguments_of(item.attributes, item.events, item.digest.runtime)
             if value not in (None, "", {}):
-                return parse_arguments(value)
+                return named_arguments(parse_arguments(value))
     return {}
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
-from recorder.core.formats.otlp.plan.bare import WAIT_NS, call_name
+from recorder.core.formats.otlp.plan.bare import WAIT_NS, answered, requested
 from recorder.core.formats.otlp.plan.calls import SKEW_NS
 from recorder.core.formats.otlp.spans.digest import Digest
 
@@ -28,26 +28,24 @@ def keys_of(digest: Digest) -> Iterator[str]:
     if digest.is_log and not digest.has_text:
         return
     if digest.response and not digest.is_log:
-        yield from (_key("r", f"{digest.response} {minute}") for minute in _minutes(digest, SKEW_NS))
+        about = f"{digest.service} {digest.response}"
+        yield from (_key("r", f"{about} {minute}") for minute in _minutes(digest, SKEW_NS))
     if not digest.parent and (digest.kind == "model" or digest.is_log):
         yield from _tool_calls(digest)
     yield from _shapes(digest)
 
 
 def home_of(digest: Digest) -> str:
-    """Return the trace that a line is kept with; for a log record without one, a hash of its session."""
-    return digest.trace or hashlib.blake2b(digest.session.encode(), digest_size=16).hexdigest()
+    """Return the trace that a line is kept with, or what stands for it in a log record without one."""
+    return digest.home
 
 
 def _tool_calls(digest: Digest) -> Iterator[str]:
     """Yield keys by the tool calls of an answer and the results that a call was sent: see `plan.bare`."""
-    scope = f"session {digest.session}" if digest.session else f"service {digest.service}"
     ends, begins = digest.end // WAIT_NS, digest.start // WAIT_NS
-    requested = {call_name(each[0]) for each in digest.calls if each[0]}
-    sent = {call_name(str(each[0])) for each in digest.results if each[0]}
-    for name in sorted(requested):
-        yield from (_key("k", f"{scope} {name} {number}") for number in (ends, ends + 1))
-    yield from (_key("k", f"{scope} {name} {begins}") for name in sorted(sent))
+    for name in sorted(set(requested(digest))):
+        yield from (_key("k", f"{name} {number}") for number in (ends, ends + 1))
+    yield from (_key("k", f"{name} {begins}") for name in sorted(set(answered(digest))))
 
 
 def _shapes(digest: Digest) -> Iterator[str]:

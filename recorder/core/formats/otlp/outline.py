@@ -31,6 +31,7 @@ Step = Literal[
     "end",
 ]
 _PROVIDERS = {"claude-code": "anthropic", "codex": "openai", "gemini-cli": "google"}  # where they name none
+_ASKS = re.compile(r"tool|function")  # in the reason why an answer ended
 # How a loop ended, as our own export says.
 OUTCOMES = frozenset(("completed", "failed", "cancelled", "rejected", "limit", "aborted"))
 LIMITS = re.compile(
@@ -216,10 +217,19 @@ def _provider(call: Call) -> str:
 
 
 def _is_answered(plan: LoopPlan) -> bool:
-    """Return whether the last answer of a bare loop asked for no tool: then nothing more comes of it."""
-    if plan.turns and plan.turns[-1].call.span.is_log:
+    """Return whether a loop without an agent span ends with an answer that asked for no tool.
+
+    Nothing more comes of it as far as is known: its parent may be the span of a web server, which goes
+    elsewhere. A call below another span must have said something, as its content may be switched off.
+    """
+    if plan.agent is not None or not plan.turns or plan.turns[-1].call.span.is_log:
         return False  # log records do not say which tools an answer asked for
-    return plan.is_bare and bool(plan.turns) and not plan.turns[-1].open_calls and not plan.turns[-1].tools
+    last = plan.turns[-1]
+    if last.open_calls or last.tools:
+        return False
+    finish = last.call.first("finish").lower()
+    has_answer = bool(last.call.first("answer") or finish) and not last.call.span.error
+    return plan.is_bare or (has_answer and not _ASKS.search(finish))
 
 
 def _is_complete(plan: LoopPlan) -> bool:

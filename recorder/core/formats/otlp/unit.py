@@ -93,10 +93,16 @@ class Unit:
         return any(not each.ended for each in self.recorded.values())
 
     def add(self, digest: Digest) -> None:
-        """Add a span or log record, or the newer state of one. A unit that was silent is so no longer."""
+        """Add a span or log record, or the newer state of one. A unit that was silent is so no longer.
+
+        Of two states of a span the one that ends later counts, or has more, in whichever order they come;
+        of states that are alike in this the one that comes last.
+        """
         key = _key(digest)
-        if digest.kind != "noise" and (len(self.digests) < SPANS_MAX or key in self.digests):
-            self.digests[key] = digest
+        before = self.digests.get(key)
+        if digest.kind != "noise" and (len(self.digests) < SPANS_MAX or before is not None):
+            is_older = before is not None and _state_of(before) > _state_of(digest)
+            self.digests[key] = before if before is not None and is_older else digest
             self.is_silent = False
 
     def absorb(self, other: Unit) -> None:
@@ -216,8 +222,8 @@ class Unit:
         )
         roots = [span.session for span in spans if not span.parent and not span.is_log]
         candidates = [*roots, *(span.session for span in spans)]
-        trace = plans[0].trace if plans else ""
-        return next((each for each in candidates if is_id(each)), trace or "otlp")
+        home = next((plans[0].trace or span.home for span in own), "otlp")
+        return next((each for each in candidates if is_id(each)), home)
 
     def _links(self, plans: Iterable[LoopPlan], sessions: Mapping[str, str]) -> list[Fields]:
         """Return the links from tool calls to the loops that they started, without those recorded."""
@@ -316,6 +322,12 @@ def _key(digest: Digest) -> str:
     if digest.is_log:
         return f"log {digest.print}"
     return f"{digest.trace} {digest.id}"
+
+
+def _state_of(digest: Digest) -> tuple[int, int]:
+    """Return what tells the newest of the states in which a span was sent."""
+    parts = (digest.usage, digest.finish, digest.error, digest.answer, digest.response, digest.has_text)
+    return digest.end, sum(map(bool, parts))
 
 
 def _withdrawal(key: str, recorded: _Recorded) -> Fields:

@@ -7,7 +7,6 @@ those of its parent that started them. The result of the call that spawned it na
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import cast
@@ -18,44 +17,46 @@ from recorder.core.formats.base import (
     NextLoop,
     Translation,
     object_field,
-    parse_arguments,
     parse_time,
     text_field,
 )
+from recorder.core.formats.transcripts.codex_items import (
+    HOSTED,
+    ITEMS,
+    USAGE,
+    agent_id,
+    blocks_of,
+    hosted_call,
+    is_own_task,
+    result_of,
+)
 from recorder.core.formats.transcripts.fields import (
     before,
-    call_block,
     is_context,
     loop_id,
-    plain,
     text_of,
-    thinking,
     time_text,
 )
-from recorder.core.formats.transcripts.open_loop import OpenLoop, counts
+from recorder.core.formats.transcripts.open_loop import OpenLoop, loop_of_line
+from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
 AGENT = "codex"
-_USAGE = {
-    "input": "input_tokens",
-    "output": "output_tokens",
-    "cache_read": "cached_input_tokens",
-    "cache_write": "cache_write_input_tokens",
-    "reasoning": "reasoning_output_tokens",
-}
-_EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (\d+)$", re.MULTILINE)
-_OUTPUT = "\nOutput:\n"  # ends the lines that Codex writes about a command
+_BY_USER = frozenset(("interrupted", "user_interrupted"))  # reasons of an abort
 _SPAWNED = frozenset(("item_completed", "collab_agent_spawn_end"))  # may name the sub-agent of a call
 TYPES = frozenset(
     (
         *("session_meta", "response_item", "event_msg", "turn_context", "token_usage_record"),
-        *("world_state", "compacted", "inter_agent_communication_metadata"),
+        *("world_state", "compacted", "inter_agent_communication_metadata", "inter_agent_communication"),
+        *("security_risk_score", "realtime_item"),
     )
 )
 
 
 def detects(line: Mapping[str, object]) -> bool:
     """Return whether a line is of a rollout of Codex."""
+    if "instructions" in line and "git" in line and "id" in line:  # the head of an older release
+        return True
     return line.get("type") in TYPES and isinstance(line.get("payload"), dict) and "timestamp" in line
 
 
@@ -72,8 +73,16 @@ class CodexReader:
         self._tasks = int(cast("int", stored.get("tasks") or 0))
         self._answers = int(cast("int", stored.get("answers") or 0))
         self._model, self._provider = text_field(stored, "model"), text_field(stored, "provider")
+        self._is_bare = bool(stored.get("bare"))  # of an older release, whose lines are the items
+        self._began = text_field(stored, "began")  # time of the head of such a rollout
+        self._bare_tasks = int(cast("int", stored.get("bare_tasks") or 0))
         self._has_records = bool(stored.get("records"))
-        self._linked = cast("list[str]", stored.get("linked") or [])  # calls whose sub-agents are linked
+        self._is_counted = bool(stored.get("counted"))  # the open answer has its usage, so it is complete
+        self._head_of_fork = object_field(stored, "fork")  # times of a fork, until its first own task
+        self._total = cast("list[Json]", stored.get("total") or [])  # the last sum of all usage
+        self._linked = dict.fromkeys(
+            cast("list[str]", stored.get("linked") or [])
+        )  # calls whose sub-agents are linked
         loop = stored.get("loop")
         self._loop = OpenLoop.load(loop) if isinstance(loop, dict) else None
 
@@ -89,20 +98,29 @@ class CodexReader:
             "answers": self._answers,
             "model": self._model,
             "provider": self._provider,
+            "bare": self._is_bare,
+            "began": self._began,
+            "bare_tasks": self._bare_tasks,
             "records": self._has_records,
-            "linked": cast("Json", self._linked),
+            "counted": self._is_counted,
+            "fork": self._head_of_fork,
+            "total": self._total,
+            "linked": cast("Json", list(self._linked)),
             "loop": None if self._loop is None else self._loop.dump(),
         }
 
     def read(self, line: Fields, at: datetime) -> Translation:
         """Translate a line."""
+        line = self._in_envelope(line)
         kind, payload = text_field(line, "type"), object_field(line, "payload")
         now = time_text(line.get("timestamp"), at)
         name = text_field(payload, "type")
         reading = Translation(f"{kind} {name}".strip() or "line", timestamp=parse_time(line.get("timestamp")))
-        previous = self._loop
         if kind == "session_meta":
-            self._meta(payload)
+            self._meta(payload, now)
+        elif self._is_copy(kind, name, payload, reading.timestamp):
+            reading.session_id, reading.loop_id, reading.covers = self._session, before(self._thread), ""
+            return reading
         elif kind == "turn_context":
             self._model = text_field(payload, "model") or self._model
         elif kind == "token_usage_record":
@@ -118,49 +136,98 @@ class CodexReader:
             reading.events = self._compacted(payload, now)
         elif kind not in TYPES:
             reading.understood = False
-        loop = self._loop or previous
         reading.session_id, reading.covers = self._session or None, self._thread or None
-        reading.loop_id = loop.loop_id if loop is not None else before(self._thread)
+        reading.loop_id = loop_of_line(self._loop, reading.events, self._thread)
         return reading
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
-        """End the open turn; a task without an end is aborted."""
-        loop, self._loop = self._loop, None
-        return [] if loop is None else loop.finish_turn(loop.at or time_text(None, at))
+        """End the open turn; a task without an end is aborted, until a further line continues it."""
+        if self._loop is None:
+            return []
+        now = time_text(None, at)
+        return self._loop.end_of_stream(now) if self._is_bare else self._loop.cut_off(now)
 
-    def _meta(self, payload: Fields) -> None:
+    def _meta(self, payload: Fields, now: str) -> None:
+        """Take the head of the rollout; another one behind it begins the copied history of its origin."""
+        if self._session and text_field(payload, "id") not in ("", self._thread) and not self._tasks:
+            self._head_of_fork = {**self._head_of_fork, "copied": now}
         thread = text_field(payload, "id")
         spawn = object_field(object_field(object_field(payload, "source"), "subagent"), "thread_spawn")
         parent = text_field(spawn, "parent_thread_id") or text_field(payload, "parent_thread_id")
         session = text_field(payload, "session_id") or parent or thread
         if self._session or not is_id(session):
             return
+        self._head_of_fork = {"began": text_field(payload, "timestamp") or now}
+        if text_field(payload, "forked_from_id") and not payload.get("history_base"):
+            self._head_of_fork["copied"] = now
         self._session, self._thread, self._parent = session, thread, parent
         self._provider = text_field(payload, "model_provider")
         self._agent = text_field(payload, "agent_nickname") or text_field(spawn, "agent_nickname") or AGENT
         names = (("cwd", "cwd"), ("version", "cli_version"), ("originator", "originator"))
         self._about = {to: payload[name] for to, name in names if payload.get(name)}
 
+    def _in_envelope(self, line: Fields) -> Fields:
+        """Return a line of an older release as one of today; only the first of them has a time."""
+        if "payload" in line or text_field(line, "type") not in ("", *ITEMS):
+            return line
+        if "record_type" in line:
+            return {"timestamp": self._began, "type": "world_state"}
+        self._is_bare = self._is_bare or "instructions" in line
+        self._began = text_field(line, "timestamp") or self._began
+        kind = "session_meta" if "type" not in line else "response_item"
+        return {"timestamp": self._began, "type": kind, "payload": line}
+
+    def _is_copy(self, kind: str, name: str, payload: Fields, at: datetime | None) -> bool:
+        """Return whether a line of a fork is a copy of its origin's; the first task of its own ends them."""
+        if "copied" not in self._head_of_fork:
+            return False
+        if name == "token_count":
+            self._is_new_total(payload)
+        if kind == "turn_context":
+            self._model = text_field(payload, "model") or self._model
+        turn_id = text_field(payload, "turn_id")
+        if name != "task_started" or not is_own_task(turn_id, at, self._head_of_fork):
+            return True
+        self._head_of_fork = {}
+        return False
+
+    def _is_new_total(self, payload: Fields) -> bool:
+        """Return whether the sum of all usage changed: a report may come again behind the next answer."""
+        total = object_field(object_field(payload, "info"), "total_token_usage")
+        found: list[Json] = [total.get(name) for name in ("input_tokens", "output_tokens", "total_tokens")]
+        is_new = not total or found != self._total
+        self._total = found
+        return is_new
+
     def _message(self, name: str, payload: Fields, now: str) -> list[Fields]:
         if name == "task_started":
             return self._begin(payload, now)
         if name == "token_count" and not self._has_records:
             last = object_field(object_field(payload, "info"), "last_token_usage")
-            return self._usage(last, now) if last else []
-        if name == "user_message" and self._loop is not None and self._loop.turn < 0:
-            text = text_field(payload, "message")
-            return self._loop.prompt(text, now) if text and not is_context(text) else []
-        if self._loop is None or name not in ("task_complete", "turn_aborted"):
+            return self._usage(last, now) if last and self._is_new_total(payload) else []
+        loop = self._open
+        if loop is None or name not in ("user_message", "task_complete", "turn_aborted"):
             return []
-        loop, self._loop = self._loop, None
+        if name == "user_message":
+            text = text_field(payload, "message") if loop.turn < 0 else ""
+            return loop.prompt(text, now) if text and not is_context(text) else []
         if name == "turn_aborted":
-            return loop.end(now, "aborted", text_field(payload, "reason") or "aborted")
+            reason = text_field(payload, "reason")
+            outcome = "cancelled" if reason in _BY_USER and not self._parent else "aborted"
+            return loop.end(now, outcome, "" if outcome == "cancelled" else reason or "aborted")
         error = text_field(object_field(payload, "error"), "message")
         events: list[Fields] = []
         if error:
             self._answers += 1
             events = loop.answer(f"error {self._answers}", now, [], error=error, **self._head())
         return [*events, *loop.end(now)]
+
+    @property
+    def _open(self) -> OpenLoop | None:
+        """The task that goes on; what follows an end belongs to the next one."""
+        loop = self._loop
+        is_behind = loop is not None and loop.is_over and not (loop.is_aborted or self._is_bare)
+        return None if is_behind else loop
 
     def _begin(self, payload: Fields, now: str) -> list[Fields]:
         events = self._loop.end(self._loop.at or now) if self._loop is not None else []
@@ -169,7 +236,7 @@ class CodexReader:
         is_child = self._thread != self._session
         name = self._thread if is_child and not self._tasks else payload.get("turn_id")
         self._tasks += 1
-        self._linked = []
+        self._linked = {}
         self._loop = OpenLoop(self._session, loop_id(self._session, name))
         caller = self._caller(object_field(payload, "turn_attribution"))
         more: Fields = {"parent_loop_id": caller, "is_sub_agent": True} if caller else {}
@@ -186,34 +253,52 @@ class CodexReader:
         return loop_id(self._session, task) if task else ""
 
     def _item(self, name: str, payload: Fields, now: str) -> list[Fields]:
-        if self._loop is None:
-            if name not in ("message", "function_call", "reasoning") or payload.get("role") in (
-                "developer",
-                "user",
-            ):
-                return []
-            begun = self._begin({"turn_id": payload.get("id")}, now)
-            return begun + self._item(name, payload, now)
-        loop = self._loop
+        is_user = name == "message" and payload.get("role") == "user"
+        text = text_of(payload.get("content")) if is_user else ""
+        if payload.get("role") == "developer" or (is_user and (not text or is_context(text))):
+            return []
+        events = self._begin_unmarked(name, payload, now, is_prompt=is_user)
+        loop = self._open
+        if loop is None:
+            return events
         if name in ("function_call_output", "custom_tool_call_output"):
-            return self._output(payload, now)
-        if name == "message" and payload.get("role") == "user":
-            text = text_of(payload.get("content"))
-            return loop.prompt(text, now) if text and not is_context(text) else []
-        blocks = _blocks(name, payload)
+            return events + self._output(payload, now)
+        return events + (loop.prompt(text, now) if is_user else self._answer(loop, name, payload, now))
+
+    def _begin_unmarked(self, name: str, payload: Fields, now: str, *, is_prompt: bool) -> list[Fields]:
+        """Begin a task that no line marks: with an answer, or in an older release with a prompt."""
+        loop = self._open
+        if is_prompt:
+            is_next = loop is None or (loop.turn >= 0 and bool(loop.key_at_end) and not loop.calls)
+            begins = self._is_bare and is_next
+        else:
+            begins = loop is None and name in ("message", "function_call", "reasoning", "local_shell_call")
+        if not begins:
+            return []
+        self._bare_tasks += 1
+        return self._begin({"turn_id": payload.get("id") or f"task-{self._bare_tasks}"}, now)
+
+    def _answer(self, loop: OpenLoop, name: str, payload: Fields, now: str) -> list[Fields]:
+        blocks = blocks_of(name, payload)
         if not blocks:
             return []
-        if not loop.key or loop.has_answered:
+        if not loop.key_at_end or self._is_counted:
             self._answers += 1
-        return loop.answer(f"answer {self._answers}", now, blocks, **self._head())
+            self._is_counted = False
+        events = loop.answer(f"answer {self._answers}", now, blocks, **self._head())
+        if name in HOSTED:
+            has_failed = payload.get("status") == "failed"
+            events += loop.end_tool(hosted_call(payload), "", now, has_failed=has_failed)
+        return events
 
     def _output(self, payload: Fields, now: str) -> list[Fields]:
-        loop = self._loop
+        loop = self._open
         assert loop is not None
-        call, (text, failed) = text_field(payload, "call_id"), _output(payload.get("output"))
+        call, (text, failed) = text_field(payload, "call_id"), result_of(payload.get("output"))
         name = loop.tool_name(call)
+        self._is_counted = True
         events = loop.end_tool(call, text, now, has_failed=failed)
-        return events + (self._link(call, name, _agent_id(text)) if name.endswith("spawn_agent") else [])
+        return events + (self._link(call, name, agent_id(text)) if name.endswith("spawn_agent") else [])
 
     def _spawned(self, item: Fields) -> list[Fields]:
         """Link the sub-agent that an item names beside the result of its call, before it or in its place."""
@@ -226,52 +311,22 @@ class CodexReader:
     def _link(self, call: str, name: str, child: Json) -> list[Fields]:
         if self._loop is None or not is_id(child) or call in self._linked:
             return []
-        self._linked.append(call)
+        self._linked[call] = None
         return [self._loop.link(call, name, loop_id(self._session, child))]
 
     def _usage(self, found: Fields, now: str) -> list[Fields]:
         """Set the usage of the open answer; its message is complete."""
-        loop = self._loop
-        if loop is None or not loop.key:
+        loop = self._open
+        if loop is None or not loop.key_at_end:
             return []
-        loop.set_usage(counts(found, _USAGE, includes_cache=True))
+        self._is_counted = True
+        events = loop.resume()
         loop.at = now
-        return loop.finish_message()
+        return events + loop.set_usage(counts(found, USAGE, includes_cache=True))
 
     def _compacted(self, payload: Fields, now: str) -> list[Fields]:
-        loop = self._loop
+        loop = self._open
         return [] if loop is None else loop.compaction(now, None, text_field(payload, "message"))
 
     def _head(self) -> dict[str, str]:
         return {"model": self._model, "provider": self._provider, "stop": "stop"}
-
-
-def _agent_id(text: str) -> Json:
-    """Return the id of the sub-agent that the result of a spawn names."""
-    found = parse_arguments(text)
-    return found.get("agent_id") if isinstance(found, dict) else None
-
-
-def _blocks(name: str, payload: Fields) -> list[Fields]:
-    if name == "message" and payload.get("role") == "assistant":
-        return plain(text_of(payload.get("content")))
-    if name == "reasoning":
-        return thinking(text_of(payload.get("summary")) or text_of(payload.get("content")))
-    if name in ("function_call", "custom_tool_call"):
-        arguments = payload.get("arguments", payload.get("input"))
-        return [call_block(payload.get("call_id"), payload.get("name"), parse_arguments(arguments))]
-    if name == "local_shell_call":
-        return [call_block(payload.get("call_id"), "local_shell", payload.get("action"))]
-    return []
-
-
-def _output(output: Json) -> tuple[str, bool]:
-    """Return the text of a result and whether it failed: by its exit code, or as the tool says."""
-    parsed = parse_arguments(output)  # older releases wrote JSON as text
-    if not isinstance(parsed, dict) or not ("output" in parsed or "content" in parsed):
-        text = text_of(output)
-        match = _EXIT_CODE.search(text.partition(_OUTPUT)[0])
-        return text, match is not None and match[1].strip("0") != ""
-    text = text_of(parsed.get("output")) or text_of(parsed.get("content"))
-    exit_code = object_field(parsed, "metadata").get("exit_code")
-    return text, exit_code not in (None, 0) or parsed.get("success") is False

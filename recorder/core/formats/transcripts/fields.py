@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from recorder.core.events.fields import is_id
 from recorder.core.formats.base import Fields, format_time, parse_time
@@ -12,6 +15,25 @@ CONTEXTS = (
     *("<environment_context>", "<session_context>", "<user_instructions>", "<turn_aborted>"),
     "# AGENTS.md",
 )
+
+
+T = TypeVar("T")
+SEEN_MAX = 100  # hashes of the last blocks of an answer, by which one that is written again is recognised
+# What an answer ends with after which the agent goes on; any other reason ends the loop.
+_CONTINUES = frozenset(
+    ("", "tool_use", "toolUse", "tool_calls", "tool-calls", "function_call", "pause_turn", "unknown")
+)
+_OUTCOMES = {
+    **dict.fromkeys(("max_tokens", "length", "MAX_TOKENS", "model_context_window_exceeded"), "limit"),
+    **dict.fromkeys(("refusal", "content_filter", "content-filter", "SAFETY"), "rejected"),
+    **dict.fromkeys(("aborted", "cancelled"), "cancelled"),
+    "error": "failed",
+}
+
+
+def stop_outcome(stop: str) -> str:
+    """Return the outcome of a loop whose last answer stopped for this reason; "" if the loop goes on."""
+    return "" if stop in _CONTINUES else _OUTCOMES.get(stop, "completed")
 
 
 def objects(value: Json) -> list[Fields]:
@@ -67,3 +89,42 @@ def thinking(text: Json) -> list[Fields]:
 
 def plain(text: Json) -> list[Fields]:
     return [{"type": "text", "text": text}] if isinstance(text, str) and text else []
+
+
+def fingerprint(value: Json) -> str:
+    """Return a short hash of a value, by which it is recognised."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(errors="replace"), digest_size=9).hexdigest()
+
+
+def linked(
+    session: str, loop: str, call: str, name: str, child_loop_id: str, child_session_id: str = ""
+) -> Fields:
+    """Link a loop to the call of another one that started it, of the same session unless it is named."""
+    return {
+        "type": "SubAgentLinked",
+        "parent_session_id": session,
+        "parent_loop_id": loop,
+        "tool_call_id": call,
+        "tool_name": name,
+        "child_session_id": child_session_id or session,
+        "child_loop_id": child_loop_id,
+    }
+
+
+def unseen(blocks: list[Fields], seen: dict[str, int]) -> list[Fields]:
+    """Return the blocks that an answer does not have, and note them; older releases write some again."""
+    found: list[Fields] = []
+    for block in blocks:
+        name = fingerprint(block)
+        if name not in seen:
+            seen[name] = 1
+            found.append(block)
+    forget_first(seen, SEEN_MAX)
+    return found
+
+
+def forget_first(table: dict[str, T], size: int) -> None:
+    """Remove the entries that were added first until at most `size` are left."""
+    while len(table) > size:
+        del table[next(iter(table))]

@@ -33,7 +33,8 @@ from recorder.core.formats.transcripts.fields import (
     thinking,
     time_text,
 )
-from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal, counts
+from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal, loop_of_line
+from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
 AGENT = "gemini-cli"
@@ -66,9 +67,8 @@ class GeminiCliReader:
         self._session = text_field(stored, "session")
         self._is_child = bool(stored.get("child"))  # a sub-agent
         self._last = text_field(stored, "last")  # id of the last answer
-        self._results = cast(
-            "list[str]", stored.get("results") or []
-        )  # calls of the open answer with a result
+        # Calls of the open answer with a result.
+        self._results = dict.fromkeys(cast("list[str]", stored.get("results") or []))
         loop = stored.get("loop")
         self._loop = OpenLoop.load(loop) if isinstance(loop, dict) else None
 
@@ -79,7 +79,7 @@ class GeminiCliReader:
             "session": self._session,
             "child": self._is_child,
             "last": self._last,
-            "results": cast("Json", self._results),
+            "results": cast("Json", list(self._results)),
             "loop": loop,
         }
 
@@ -87,7 +87,6 @@ class GeminiCliReader:
         """Translate a line."""
         kind, now = text_field(line, "type"), time_text(line.get("timestamp"), at)
         reading = Translation(kind or "line", timestamp=parse_time(line.get("timestamp")))
-        previous = self._loop
         if "sessionId" in line and not self._session:
             session = line["sessionId"]
             self._session = session if is_id(session) else ""
@@ -95,6 +94,8 @@ class GeminiCliReader:
             reading.name = "session"
         elif "$set" in line:
             reading.name = "$set"
+            if self._loop is not None and self._loop.is_finished and _is_update(line["$set"]):
+                reading.events = self._loop.end(self._loop.at or now)
         elif kind == "user":
             reading.events = self._user(line, now)
         elif kind == "gemini":
@@ -103,18 +104,13 @@ class GeminiCliReader:
             reading.events = self._notice(kind, line, now)
         elif not self._session or kind:
             reading.understood = "sessionId" in line
-        loop = self._loop or previous
         reading.session_id = self._session or None
-        reading.loop_id = loop.loop_id if loop is not None else before(self._session)
+        reading.loop_id = loop_of_line(self._loop, reading.events, self._session)
         return reading
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
         """End the loop if its last answer asked for nothing more; else it is aborted."""
-        loop, self._loop = self._loop, None
-        if loop is None:
-            return []
-        now = loop.at or time_text(None, at)
-        return loop.end(now) if loop.is_finished else loop.finish_turn(now)
+        return [] if self._loop is None else self._loop.end_of_stream(time_text(None, at))
 
     def _begin(self, name: Json, now: str) -> list[Fields]:
         previous = self._loop
@@ -123,7 +119,7 @@ class GeminiCliReader:
         is_first_of_child = self._is_child and not self._last
         name = self._session if is_first_of_child else name
         self._loop = OpenLoop(self._session, loop_id(self._session, name))
-        self._results = []
+        self._results = {}
         return events + self._loop.start(AGENT, now, adopts=before(self._session))
 
     def _user(self, line: Fields, now: str) -> list[Fields]:
@@ -139,30 +135,28 @@ class GeminiCliReader:
 
     def _answer(self, line: Fields, now: str) -> list[Fields]:
         key = text_field(line, "id") or now
-        if self._loop is None and key == self._last:
-            return []  # written again after the end of its loop
         events = self._begin(line.get("id"), now) if self._loop is None else []
         loop = self._loop
         assert loop is not None
         calls = objects(line.get("toolCalls"))
         blocks = _blocks(line, calls)
-        if loop.key != key:
-            self._results = []
-        elif loop.has_answered:  # written again, and only calls can be new
+        if loop.key_at_end != key:
+            self._results = {}
+        else:  # written again, and only calls can be new
             blocks = [block for block in blocks if self._is_new_call(loop, block)]
-        else:
-            loop.blocks = []
+            if loop.is_over and not blocks and not calls:
+                return events
         self._last = key
         stop = "tool_calls" if calls else "stop"
         events += loop.answer(key, now, blocks, model=text_field(line, "model"), provider="google", stop=stop)
         tokens = object_field(line, "tokens")
         if tokens:
             found = counts(tokens, _USAGE, includes_cache=True)
-            loop.set_usage(found | {"output": found["output"] + found["reasoning"]})
+            found["input"] += counts(tokens, {"n": "tool"})["n"]  # beside the prompt
+            events += loop.set_usage(found | {"output": found["output"] + found["reasoning"]})
         for call in calls:
             events += self._result(loop, call, now)
         if self._is_child and any(call.get("name") == _COMPLETE and "result" in call for call in calls):
-            self._loop = None
             events += loop.end(now)
         return events
 
@@ -175,7 +169,7 @@ class GeminiCliReader:
         status = text_field(call, "status")
         if name in self._results or ("result" not in call and status not in _WITHOUT_RESULT):
             return []
-        self._results.append(name)
+        self._results[name] = None
         text = _result_text(call)
         is_cancelled = status in _CANCELLED
         failed = status == "error" or (text_field(call, "name") == _SHELL and _exit_code_failed(text))
@@ -193,6 +187,11 @@ class GeminiCliReader:
         if loop is None or kind != "error":
             return []
         return [loop.event("ErrorRaised", scope="loop", message=text, timestamp=now)]
+
+
+def _is_update(changes: Json) -> bool:
+    """Return whether a patch is the one that follows each message: it has the time of the change."""
+    return isinstance(changes, dict) and "lastUpdated" in changes
 
 
 def _blocks(line: Fields, calls: list[Fields]) -> list[Fields]:

@@ -1,17 +1,25 @@
-"""An open loop of a transcript: collects the blocks of an answer, and writes turns, tools and the end."""
+"""An open loop of a transcript: shows each block of an answer when its line comes, and ends what has ended.
+
+Invariants. What is shown is what the lines so far say: blocks, calls and usage of the open answer are events
+at once, and the end of its turn settles them. An end is provisional: a line that continues an ended loop
+reopens it, so that a file which was read too early gives the records of the whole file.
+
+Cost: linear in the blocks of a line. The state is bounded, whatever a transcript holds.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, fields
 from typing import Literal, cast
 
-from recorder.core.formats.base import Fields, parse_time
+from recorder.core.events.fields import is_id
+from recorder.core.formats.base import Fields, parse_time, text_field
+from recorder.core.formats.transcripts.fields import before, forget_first, linked, stop_outcome, unseen
+from recorder.core.formats.transcripts.token_counts import COUNTS, usage_event
 from recorder.core.records import Json
 
-COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write", "cache_write_1h")
-FINISHED = frozenset(
-    ("end_turn", "stop", "stop_sequence", "STOP")
-)  # stop reasons after which nothing follows
+CALLS_MAX = 200  # calls without a result that are waited for
 
 Refusal = Literal["", "cancelled", "denied"]  # why a call did not begin; "": it began
 
@@ -28,31 +36,35 @@ class OpenLoop:
     provider: str = ""
     stop: str = ""
     error: str = ""
-    blocks: list[Json] = field(default_factory=list)  # of the answer that are not written yet
+    blocks: list[Json] = field(default_factory=list)  # that an earlier release had not written yet
     text: str = ""  # of the last answer
     calls: dict[str, str] = field(default_factory=dict)  # name by id, of calls without a result
     usage: dict[str, int] = field(default_factory=dict)  # of the open answer
     total: dict[str, int] = field(default_factory=dict)  # of the finished turns
     cost: float = -1.0  # reported for the open answer, in dollars; -1: none
-    has_answered: bool = False  # the message of the answer is written
+    has_answered: bool = False  # a part of the answer is written
     at: str = ""  # time of the last line
     answered_at: str = ""  # time of the open answer's last block
     request: str = ""  # id of its request; "" without one
     missed: str = ""  # why its provider says that the prompt cache was missed; "" if it does not
     result_at: str = ""  # time of the last tool result, at which the next turn begins; "": none
-    held: dict[str, Json] = field(default_factory=dict)  # starts by id of calls that may have been denied
+    held: dict[str, Json] = field(default_factory=dict)  # starts that an earlier release had not written yet
+    seen: dict[str, int] = field(default_factory=dict)  # hashes of the blocks of the open answer
+    waits: dict[str, str] = field(default_factory=dict)  # name by id, of calls that wait for a person
+    compacting: bool = False
+    ended: Json = None  # the state before its provisional end; None: it has not ended
+    is_aborted: bool = False  # it ended because its stream did
 
     def dump(self) -> Json:
         """Return the state as JSON. Its names never change."""
-        return cast("Json", asdict(self))
+        return {each.name: copy(getattr(self, each.name)) for each in fields(self)}
 
     @classmethod
     def load(cls, stored: Json) -> OpenLoop:
-        """Return a loop from its stored state."""
         return cls(**cast("dict[str, object]", stored))  # type: ignore[arg-type]
 
-    def event(self, kind: str, **fields: Json) -> Fields:
-        return {"type": kind, "loop_id": self.loop_id, **fields}
+    def event(self, kind: str, **more: Json) -> Fields:
+        return {"type": kind, "loop_id": self.loop_id, **more}
 
     def start(self, agent: str, at: str, metadata: Fields | None = None, **more: Json) -> list[Fields]:
         """Start the loop."""
@@ -62,49 +74,58 @@ class OpenLoop:
 
     def prompt(self, text: str, at: str) -> list[Fields]:
         """Add a message of the user; it begins the first turn, or joins the next one."""
-        events = self._begin_turn(at) if self.turn < 0 or self.key or self._is_closed else []
+        events = self.resume()
+        if self.turn < 0 or self.key or self._is_closed:
+            events += self._begin_turn(at)
         content: list[Json] = [{"type": "text", "text": text}]
         return [*events, self.event("MessageEnd", message={"role": "user", "content": content})]
 
     def answer(self, key: str, at: str, blocks: list[Fields], **head: str) -> list[Fields]:
         """Add blocks to the answer with this key; another key begins another turn."""
-        events: list[Fields] = []
+        events = self.resume()
         if self.key and self.key != key:
             events += self.finish_turn(at)
         if self.turn < 0 or not self.key:
             if self.turn < 0 or self._is_closed:
                 events += self._begin_turn(self.result_at or at)
-            self.key = key
-        self.model, self.provider = head.get("model") or self.model, head.get("provider") or self.provider
+            self.key, self.seen = key, {}
+        self.model, self.provider = head.get("model") or self.model, head.get("provider", self.provider)
         self.stop, self.error = head.get("stop") or self.stop, head.get("error") or self.error
         self.request = head.get("request") or self.request
         self.missed = head.get("missed") or self.missed
         self.at = self.answered_at = at
-        for block in blocks:
-            if block not in self.blocks:
-                self.blocks.append(block)
-        return events
+        return events + self._write(unseen(blocks, self.seen))
 
-    def set_usage(self, counts: dict[str, int], cost: float = -1.0) -> None:
+    def set_usage(self, found: dict[str, int], cost: float = -1.0) -> list[Fields]:
         """Set the usage of the open answer; of several reports the one with the most output counts."""
-        if counts.get("output", 0) >= self.usage.get("output", 0):
-            self.usage, self.cost = counts, cost
+        if found.get("output", 0) < self.usage.get("output", 0) or (found, cost) == (self.usage, self.cost):
+            return []
+        self.usage, self.cost = found, cost
+        report = self.event(
+            "UsageReported",
+            turn_index=self.turn,
+            message={"role": "assistant", "content": [], **self._head()},
+            usage=cast("Json", usage_event(found)),
+            timestamp=self.at,
+        )
+        return [report | ({"cost": cost} if cost >= 0 else {})]
 
-    def finish_message(self, *, starts_tools: bool = True) -> list[Fields]:
-        """Write the message of the open answer, and start its tools unless their results decide."""
-        events = self._message() if self.key and self.blocks else []
-        return events + (self._start_held() if starts_tools else [])
+    def call(self, key: str, at: str, found: dict[str, int], cost: float = -1.0, **head: str) -> list[Fields]:
+        """Add a turn for a call of the model that has no answer in the transcript."""
+        events = [*self.resume(), *self._begin_turn(at)]
+        events += [*self.answer(key, at, [], **head, stop="stop"), *self.set_usage(found, cost)]
+        return [*events, *self.finish_turn(at)]
 
     def end_tool(
         self, call: str, text: str, at: str, *, has_failed: bool, refusal: Refusal = ""
     ) -> list[Fields]:
-        """End a tool call with its result; one that was refused before it began has no start."""
-        events = self.finish_message(starts_tools=False)
-        name = self.calls.pop(call, "")
-        if not name:
+        """End a tool call with its result; one that was refused did not begin."""
+        events = self._unwritten() if self.ended is None else []
+        if not self.tool_name(call):
             return events
+        events += self.resume()
+        name, was_waiting = self.calls.pop(call), self.waits.pop(call, "")
         self.at = self.result_at = at
-        start = cast("Fields | None", self.held.pop(call, None))
         result: Fields = {"content": [{"type": "text", "text": text}]}
         end = self.event(
             "ToolExecutionEnd",
@@ -114,61 +135,60 @@ class OpenLoop:
             is_error=has_failed and not refusal,
             timestamp=at,
         )
-        if start is None or not refusal:
-            return [*events, *([] if start is None else [start]), end]
-        return [*events, *(self._denial(call, name, at) if refusal == "denied" else []), end]
+        if refusal:
+            end["has_begun"] = False
+        if was_waiting:
+            events.append(self._resolved(call, at, "denied" if refusal else "granted"))
+        elif refusal == "denied":
+            events += [self._approval_request(call, name, at, "tool"), self._resolved(call, at, "denied")]
+        return [*events, end]
 
     def link(self, call: str, name: str, child_loop_id: str, child_session_id: str = "") -> Fields:
         """Link a loop to the tool call that started it; its session is this one unless another is named."""
-        return {
-            "type": "SubAgentLinked",
-            "parent_session_id": self.session_id,
-            "parent_loop_id": self.loop_id,
-            "tool_call_id": call,
-            "tool_name": name,
-            "child_session_id": child_session_id or self.session_id,
-            "child_loop_id": child_loop_id,
-        }
+        return linked(self.session_id, self.loop_id, call, name, child_loop_id, child_session_id)
 
     def tool_name(self, call: str) -> str:
         """Return the tool of an open call; "" if there is none with this id."""
-        waiting = (b for b in self.blocks if isinstance(b, dict) and b.get("id") == call)
-        return self.calls.get(call) or next((str(b["name"]) for b in waiting), "")
+        return self.calls.get(call, "")
 
     def compaction_start(self, at: str, tokens: int | None) -> list[Fields]:
         """End the open turn and start a compaction; `tokens` is what the context held."""
+        events = [*self.resume(), *self.finish_turn(at)]
+        self.compacting = True
         started = self.event("CompactionStarted", estimated_tokens=tokens, message_count=None, timestamp=at)
-        return [*self.finish_turn(at), started]
+        return [*events, started]
 
-    def compaction_end(self, at: str, tokens: int | None, summary: str) -> Fields:
+    def compaction_end(
+        self, at: str, tokens: int | None, summary: str, *, after: int | None = None
+    ) -> list[Fields]:
         """End a compaction; transcripts do not say how many messages it left out."""
-        unknown = ("messages_before", "messages_after", "estimated_tokens_after", "loops_compacted")
-        return self.event(
+        events = self.resume()
+        self.compacting = False
+        unknown = ("messages_before", "messages_after", "loops_compacted")
+        end = self.event(
             "CompactionEnded",
             **dict.fromkeys(unknown),
             estimated_tokens_before=tokens,
+            estimated_tokens_after=after,
             timestamp=at,
             summary=summary or None,
         )
+        return [*events, end]
 
     def compaction(self, at: str, tokens: int | None, summary: str) -> list[Fields]:
-        """Return a compaction that a transcript records in one line."""
-        return [*self.compaction_start(at, tokens), self.compaction_end(at, tokens, summary)]
+        return [*self.compaction_start(at, tokens), *self.compaction_end(at, tokens, summary)]
 
     def finish_turn(self, at: str) -> list[Fields]:
-        """Write what remains of the open turn, and end it."""
-        if self.turn < 0 or self._is_closed:
-            return []
-        events = self.finish_message()
-        if not self.key:
+        """End the open turn, if it has an answer."""
+        events = self._unwritten()
+        if self.turn < 0 or self._is_closed or not self.key:
             return events
         content: list[Json] = [{"type": "text", "text": self.text}] if self.text else []
-        for name in COUNTS:
-            self.total[name] = self.total.get(name, 0) + self.usage.get(name, 0)
+        self.total = {name: self.total.get(name, 0) + self.usage.get(name, 0) for name in COUNTS}
         end = self.event(
             "TurnEnd",
             message={"role": "assistant", "content": content, **self._head(), **self._about()},
-            usage=cast("Json", _usage(self.usage)),
+            usage=cast("Json", usage_event(self.usage)),
             timestamp=self.at or at,
             tool_results=[],
             turn_index=self.turn,
@@ -176,66 +196,129 @@ class OpenLoop:
         if self.cost >= 0:
             end["cost"] = self.cost
         self.key, self.usage, self.cost, self.error, self.request = "", {}, -1.0, "", ""
-        self.missed = ""
-        self.has_answered = True
+        self.missed, self.seen, self.has_answered = "", {}, True
         return [*events, end]
 
     def end(self, at: str, outcome: str = "", error: str = "") -> list[Fields]:
-        """End the loop: failed after a failed answer, else completed unless `outcome` says otherwise."""
-        failed = self.error
-        events = self.finish_turn(at)
+        """End the loop, as its last answer did unless `outcome` says otherwise; a line may reopen it.
+
+        A loop that its stream cut off is ended anew; one that has ended stays as it is.
+        """
+        if self.ended is not None and not self.is_aborted:
+            return []
+        events = self.resume()
+        before = self.dump()
+        failed, of_stop = self.error, stop_outcome(self.stop)
+        events += self.finish_turn(at)
+        end = self.end_event(at, outcome or ("failed" if failed else of_stop or "completed"), error or failed)
+        self.ended, self.is_aborted = before, False
+        return [*events, end]
+
+    def end_event(self, at: str, outcome: str, error: str = "") -> Fields:
+        """Return the event of an end; the state stays."""
         content: list[Json] = [{"type": "text", "text": self.text[:400]}] if self.text else []
         messages: list[Json] = [{"role": "assistant", "content": content}] if content else []
-        return [
-            *events,
-            self.event(
-                "AgentEnd",
-                messages=messages,
-                usage=cast("Json", _usage(self.total)),
-                timestamp=at,
-                outcome=outcome or ("failed" if failed else "completed"),
-                error=error or failed or None,
-            ),
-        ]
+        return self.event(
+            "AgentEnd",
+            messages=messages,
+            usage=cast("Json", usage_event(self.total)),
+            timestamp=at,
+            outcome=outcome,
+            error=error or None,
+        )
+
+    def end_of_stream(self, at: str) -> list[Fields]:
+        """End the loop if it came to an end, else its turn: the recorder aborts it. A line may reopen it."""
+        if self.ended is not None:
+            return []
+        if self.is_finished:
+            return self.end(self.at or at)
+        return self.cut_off(at)
+
+    def cut_off(self, at: str) -> list[Fields]:
+        """End the turn of a loop that has not ended: the recorder aborts it. A line may reopen it."""
+        if self.ended is not None:
+            return []
+        before = self.dump()
+        events = self.finish_turn(self.at or at)
+        self.ended, self.is_aborted = before, True
+        return events
+
+    def resume(self) -> list[Fields]:
+        """Continue the loop if it has ended: with its open answer, and the calls that have no result yet."""
+        if self.ended is None:
+            return self._unwritten()
+        has_ended_turn, ended = bool(self.key_at_end), OpenLoop.load(self.ended)
+        for each in fields(self):
+            setattr(self, each.name, getattr(ended, each.name))
+        reopened = self.event(
+            "LoopReopened",
+            session_id=self.session_id,
+            turn_index=self.turn if has_ended_turn else None,
+            tool_call_ids=cast("Json", list(self.calls)),
+            is_compacting=self.compacting,
+        )
+        return [reopened]
+
+    @property
+    def key_at_end(self) -> str:
+        """The key of the open answer; of a loop that has ended, the one that was open then."""
+        return self.key if self.ended is None else text_field(cast("Fields", self.ended), "key")
 
     @property
     def is_finished(self) -> bool:
         """Return whether the last answer asked for nothing more."""
-        calls = any(isinstance(b, dict) and b.get("type") == "toolCall" for b in self.blocks)
-        return bool(self.error) or (self.stop in FINISHED and not calls and not self.calls)
+        return bool(self.error) or (bool(stop_outcome(self.stop)) and not self.calls)
 
     @property
-    def has_text(self) -> bool:
-        """Return whether the last answer has said something."""
-        return bool(self.text) or any(isinstance(b, dict) and b.get("type") == "text" for b in self.blocks)
+    def is_over(self) -> bool:
+        return self.ended is not None
 
     @property
     def _is_closed(self) -> bool:
         return self.turn >= 0 and not self.key and self.has_answered
 
-    def _message(self) -> list[Fields]:
-        """Write the blocks of the open answer as a message; its tools wait to be started."""
-        message = {"role": "assistant", "content": list(self.blocks), **self._head()}
-        texts = [str(b["text"]) for b in self.blocks if isinstance(b, dict) and b.get("type") == "text"]
-        self.text = "\n".join(texts) or self.text
-        for block in self.blocks:
-            if isinstance(block, dict) and block.get("type") == "toolCall":
-                call, name = str(block["id"]), str(block["name"])
-                self.calls[call] = name
-                about: Fields = {"tool_call_id": call, "tool_name": name, "args": block.get("arguments")}
-                self.held[call] = self.event("ToolExecutionStart", **about, timestamp=self.at)
-        self.blocks, self.has_answered = [], True
-        return [self.event("MessageEnd", message=message)]
+    def _write(self, blocks: list[Fields]) -> list[Fields]:
+        """Write blocks of the open answer as a message, and start their calls."""
+        if not blocks:
+            return []
+        message = {"role": "assistant", "content": cast("Json", blocks), **self._head()}
+        texts = [str(block["text"]) for block in blocks if block.get("type") == "text"]
+        self.text = "\n".join(filter(None, (self.text, *texts)))
+        events = [self.event("MessageEnd", message=message)]
+        for block in blocks:
+            if block.get("type") == "toolCall" and is_id(block["id"]):
+                events += self._start_call(str(block["id"]), str(block["name"]), block.get("arguments"))
+        self.has_answered = True
+        return events
 
-    def _start_held(self) -> list[Fields]:
-        starts = cast("list[Fields]", list(self.held.values()))
-        self.held = {}
-        return starts
+    def _start_call(self, call: str, name: str, arguments: Json) -> list[Fields]:
+        self.calls[call] = name
+        forget_first(self.calls, CALLS_MAX)
+        about: Fields = {"tool_call_id": call, "tool_name": name, "args": arguments}
+        return [self.event("ToolExecutionStart", **about, timestamp=self.at)]
 
-    def _denial(self, call: str, name: str, at: str) -> list[Fields]:
+    def wait_for(self, call: str) -> list[Fields]:
+        """Note that a call that has begun waits for the answer of a person."""
+        name = self.tool_name(call)
+        if not name or call in self.waits or self.ended is not None:
+            return []
+        self.waits[call] = name
+        return [self._approval_request(call, name, self.at, "elicitation")]
+
+    def _unwritten(self) -> list[Fields]:
+        """Write what an earlier release had read and held back."""
+        blocks, starts = cast("list[Fields]", self.blocks), cast("list[Fields]", list(self.held.values()))
+        self.blocks, self.held = [], {}
+        return [*starts, *(self._write(blocks) if blocks else [])]
+
+    def _approval_request(self, call: str, name: str, at: str, kind: str) -> Fields:
+        about: Fields = {"approval_id": call, "tool_call_id": call, "timestamp": at, "command": name}
+        return self.event("ApprovalRequested", **about) | {"kind": kind}
+
+    def _resolved(self, call: str, at: str, decision: str) -> Fields:
         about: Fields = {"approval_id": call, "tool_call_id": call, "timestamp": at}
-        requested = self.event("ApprovalRequested", **about, command=name)
-        return [requested | {"kind": "tool"}, self.event("ApprovalResolved", **about, decision="denied")]
+        return self.event("ApprovalResolved", **about, decision=decision)
 
     def _begin_turn(self, at: str) -> list[Fields]:
         events = self.finish_turn(at)
@@ -258,24 +341,10 @@ class OpenLoop:
         return head | ({"error_message": self.error} if self.error else {})
 
 
-def counts(fields: Fields, names: dict[str, str], *, includes_cache: bool = False) -> dict[str, int]:
-    """Return token counts under our names; `input` leaves cached tokens out."""
-    found = {ours: _count(fields.get(theirs)) for ours, theirs in names.items()}
-    if includes_cache:
-        cached = found.get("cache_read", 0) + found.get("cache_write", 0)
-        found["input"] = max(0, found.get("input", 0) - cached)
-    return found
+def loop_of_line(loop: OpenLoop | None, events: list[Fields], key: str) -> str | None:
+    """Return the loop that a line with these events belongs to; one behind an end goes to the next loop.
 
-
-def _count(value: Json) -> int:
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
-    return value if is_count else 0  # type: ignore[return-value]
-
-
-def _usage(found: dict[str, int]) -> dict[str, int]:
-    output = found.get("output", 0)
-    known = {name: found.get(name, 0) for name in COUNTS}
-    return known | {
-        "reasoning": min(known["reasoning"], output),
-        "cache_write_1h": min(known["cache_write_1h"], known["cache_write"]),
-    }
+    `key` is what `before` names the next loop by.
+    """
+    is_behind = loop is None or (loop.is_over and not loop.is_aborted and not events)
+    return before(key) if loop is None or is_behind else loop.loop_id

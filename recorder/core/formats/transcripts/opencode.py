@@ -1,11 +1,13 @@
 """Reader of OpenCode's sessions, as `loopscope_client.transcripts.opencode` reads them from its store.
 
-The first line is the session; each further one is a finished message with its parts. A message of the user
+The first line is the session; each further one is a finished message with its parts, or with `open` one that
+is being written, which comes again. A message of the user
 that OpenCode wrote itself, to compact or to go on, begins no loop.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -21,7 +23,9 @@ from recorder.core.formats.transcripts.fields import (
     thinking,
     time_ms,
 )
-from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal, counts
+from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal, loop_of_line
+from recorder.core.formats.transcripts.repeats import LineKey, key_hash
+from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
 AGENT = "opencode"
@@ -65,7 +69,6 @@ class OpenCodeReader:
         """Translate a line."""
         kind = text_field(line, "type")
         reading = Translation(kind or "line")
-        previous = self._loop
         if kind == "opencode.session":
             self._head(line)
         elif kind == "opencode.message" and self._session:
@@ -76,18 +79,46 @@ class OpenCodeReader:
             reading.events = read(line, message, parts, at)
         else:
             reading.understood = False
-        loop = self._loop or previous
         reading.session_id = self._session or None
-        reading.loop_id = loop.loop_id if loop is not None else before(self._own)
+        reading.loop_id = loop_of_line(self._loop, reading.events, self._own)
         return reading
+
+    def key_of(self, line: Fields) -> LineKey | None:
+        """Return the key of a message: a fork has it under another id, with the same times and tokens."""
+        message = object_field(line, "message")
+        role, created = text_field(message, "role"), object_field(message, "time").get("created")
+        if text_field(line, "type") != "opencode.message" or not created:
+            return None
+        if role == "assistant":
+            own: Json = [message.get("modelID"), message.get("tokens"), message.get("cost")]
+        else:
+            own = [part.get("text") for part in objects(line.get("parts"))]
+        named = json.dumps([role, object_field(message, "time"), own], sort_keys=True)
+        return LineKey(key_hash(f"oc {named}"), "", "answer" if role == "assistant" else "other")
+
+    def continues(self, line: Fields) -> bool:
+        return self._loop is not None and self._loop.key_at_end == line.get("id")
+
+    @property
+    def open_loops(self) -> list[OpenLoop]:
+        return [] if self._loop is None or self._loop.is_over else [self._loop]
+
+    def session_of(self, _line: Fields) -> str:
+        return self._session
+
+    def repeat(self, line: Fields, _at: datetime) -> Translation:
+        """Return the translation of an entry that is recorded elsewhere: history, without events."""
+        return Translation(
+            text_field(line, "type"),
+            session_id=self._session or None,
+            loop_id=before(self._own),
+            timestamp=None,
+            covers="",
+        )
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
         """End the loop if its last answer asked for nothing more; else it is aborted."""
-        loop, self._loop = self._loop, None
-        if loop is None:
-            return []
-        now = loop.at or time_ms(None, at)
-        return loop.end(now) if loop.is_finished else loop.finish_turn(now)
+        return [] if self._loop is None else self._loop.end_of_stream(time_ms(None, at))
 
     def _head(self, line: Fields) -> None:
         own = line.get("id")
@@ -126,6 +157,7 @@ class OpenCodeReader:
         loop = self._loop
         assert loop is not None
         failure = object_field(message, "error")
+        is_over = line.get("open") is not True
         is_cancelled = failure.get("name") == _CANCELLED
         error = text_field(object_field(failure, "data"), "message") or text_field(failure, "name")
         tools = [part for part in parts if part.get("type") == "tool"]
@@ -133,7 +165,7 @@ class OpenCodeReader:
         events += loop.answer(
             str(line.get("id") or began),
             began,
-            [block for part in parts for block in _blocks(part)],
+            [block for part in parts if is_over or _is_whole(part) for block in _blocks(part)],
             model=text_field(message, "modelID"),
             provider=text_field(message, "providerID"),
             stop=stop,
@@ -144,17 +176,16 @@ class OpenCodeReader:
         found = counts(tokens, _USAGE)
         found["output"] += found["reasoning"]
         is_cost = isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0
-        loop.set_usage(found | cache, float(cost) if is_cost else -1.0)  # type: ignore[arg-type]
-        events += loop.finish_message(starts_tools=False)
+        events += loop.set_usage(found | cache, float(cost) if is_cost else -1.0)  # type: ignore[arg-type]
         for part in tools:
             events += self._result(loop, part, ended, at)
-        events += loop.finish_message()
         loop.at = ended
+        if not is_over:  # it comes again when it is finished
+            return events
         if message.get("summary") is True:
             texts = (text_field(part, "text") for part in parts if part.get("type") == "text")
             return events + loop.compaction(ended, None, "\n".join(filter(None, texts)))
         if failure or loop.is_finished:
-            self._loop = None
             return events + loop.end(ended, "cancelled" if is_cancelled else "")
         return events + loop.finish_turn(ended)
 
@@ -175,6 +206,13 @@ class OpenCodeReader:
         if isinstance(child, str) and child:
             events.append(loop.link(call, name, loop_id(self._session, child)))
         return events
+
+
+def _is_whole(part: Fields) -> bool:
+    """Return whether a part of an answer that is being written will not change."""
+    if part.get("type") == "tool":
+        return object_field(part, "state").get("status") not in (None, "pending")
+    return "end" in object_field(part, "time")
 
 
 def _blocks(part: Fields) -> list[Fields]:

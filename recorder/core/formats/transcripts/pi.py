@@ -22,15 +22,19 @@ from recorder.core.formats.transcripts.fields import (
     thinking,
     time_text,
 )
-from recorder.core.formats.transcripts.open_loop import OpenLoop, counts
+from recorder.core.formats.transcripts.open_loop import OpenLoop, loop_of_line
+from recorder.core.formats.transcripts.repeats import LineKey, key_hash
+from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
 AGENT = "pi"
+MESSAGES_MAX = 5_000  # messages from which a branch is told
 _USAGE = {"input": "input", "output": "output", "cache_read": "cacheRead", "cache_write": "cacheWrite"}
+_SHARED = frozenset(("message", "compaction", "usage", "branch_summary"))
 _HEADS = frozenset(
     (
         *("session", "model_change", "thinking_level_change", "compaction", "branch_summary"),
-        *("custom", "custom_message", "label", "session_info"),
+        *("custom", "custom_message", "label", "session_info", "usage", "context_edit", "system"),
     )
 )
 
@@ -68,32 +72,60 @@ class PiReader:
         """Translate a line."""
         kind, now = text_field(line, "type"), time_text(line.get("timestamp"), at)
         reading = Translation(kind or "line", timestamp=parse_time(line.get("timestamp")))
-        previous = self._loop
         if kind == "session":
             self._head(line)
         elif kind == "message":
             reading.events = self._message(line, object_field(line, "message"), now)
         elif kind == "compaction":
             reading.events = self._compaction(line, now)
+        elif kind in ("usage", "branch_summary"):
+            reading.events = self._other_call(line, now)
         else:
             reading.understood = kind in _HEADS
-        loop = self._loop or previous
         identity = text_field(line, "id")
         if kind != "session" and identity:
             self._last = identity
-            if loop is not None:
-                self._loops[identity] = loop.loop_id
+            if self._loop is not None:
+                self._loops[identity] = self._loop.loop_id
+            while len(self._loops) > MESSAGES_MAX:
+                del self._loops[next(iter(self._loops))]
         reading.session_id = self._session or None
-        reading.loop_id = loop.loop_id if loop is not None else before(self._session)
+        reading.loop_id = loop_of_line(self._loop, reading.events, self._session)
         return reading
+
+    def key_of(self, line: Fields) -> LineKey | None:
+        """Return the key of an entry: a fork has it with the same id and time."""
+        message = object_field(line, "message")
+        names = [text_field(line, name) for name in ("id", "timestamp")]
+        if text_field(line, "type") not in _SHARED or not all(names):
+            return None
+        role = text_field(message, "role")
+        named = " ".join(("pi", *names, role, text_field(message, "responseId")))
+        return LineKey(key_hash(named), "", "answer" if role == "assistant" else "other")
+
+    def continues(self, _line: Fields) -> bool:
+        return False
+
+    @property
+    def open_loops(self) -> list[OpenLoop]:
+        return [] if self._loop is None or self._loop.is_over else [self._loop]
+
+    def session_of(self, _line: Fields) -> str:
+        return self._session
+
+    def repeat(self, line: Fields, _at: datetime) -> Translation:
+        """Return the translation of an entry that is recorded elsewhere: history, without events."""
+        return Translation(
+            text_field(line, "type"),
+            session_id=self._session or None,
+            loop_id=before(self._session),
+            timestamp=parse_time(line.get("timestamp")),
+            covers="",
+        )
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
         """End the loop if its last answer asked for nothing more; else it is aborted."""
-        loop, self._loop = self._loop, None
-        if loop is None:
-            return []
-        now = loop.at or time_text(None, at)
-        return loop.end(now) if loop.is_finished else loop.finish_turn(now)
+        return [] if self._loop is None else self._loop.end_of_stream(time_text(None, at))
 
     def _head(self, line: Fields) -> None:
         session = line.get("id")
@@ -118,8 +150,7 @@ class PiReader:
         previous, parent = self._loop, text_field(line, "parentId")
         events: list[Fields] = []
         if previous is not None:
-            finished = previous.is_finished
-            events = previous.end(previous.at or now, "" if finished else "cancelled")
+            events = previous.end(previous.at or now, "" if previous.is_finished else "cancelled")
         self._session = self._session or "pi"
         self._loop = OpenLoop(self._session, loop_id(self._session, line.get("id")))
         above = self._loops.get(parent)
@@ -144,13 +175,8 @@ class PiReader:
             stop=stop,
             error=error if stop == "error" else "",
         )
-        usage = object_field(message, "usage")
-        total = object_field(usage, "cost").get("total")
-        is_cost = isinstance(total, int | float) and not isinstance(total, bool) and total >= 0
-        loop.set_usage(counts(usage, _USAGE), float(total) if is_cost else -1.0)  # type: ignore[arg-type]
-        events += loop.finish_message()
-        if not error and loop.is_finished:  # pi tries again after an error
-            self._loop = None
+        events += loop.set_usage(*_usage(message))
+        if not error and stop != "error" and loop.is_finished:  # pi tries again after an error
             events += loop.end(now)
         return events
 
@@ -159,7 +185,37 @@ class PiReader:
         loop = self._loop
         assert loop is not None
         tokens = counts(line, {"n": "tokensBefore"})["n"] or None
-        return events + loop.compaction(now, tokens, text_field(line, "summary"))
+        is_over = loop.is_over or loop.turn < 0
+        events += loop.compaction(now, tokens, text_field(line, "summary"))
+        events += self._call(loop, line, now)
+        return events + (loop.end(now) if is_over else [])
+
+    def _other_call(self, line: Fields, now: str) -> list[Fields]:
+        """Count a call of the model that is no answer, such as one that keeps the cache warm."""
+        if not object_field(line, "usage"):
+            return []
+        events = self._begin(line, now, "") if self._loop is None else []
+        loop = self._loop
+        assert loop is not None
+        is_over = loop.is_over
+        events += self._call(loop, line, now)
+        return events + (loop.end(now) if is_over else [])
+
+    def _call(self, loop: OpenLoop, line: Fields, now: str) -> list[Fields]:
+        found, cost = _usage(line)
+        if not any(found.values()) and cost < 0:
+            return []
+        head = {name: text_field(line, name) or getattr(loop, name) for name in ("model", "provider")}
+        return loop.call(text_field(line, "id") or now, now, found, cost, **head)
+
+
+def _usage(entry: Fields) -> tuple[dict[str, int], float]:
+    """Return the token counts of an entry and its cost in dollars, -1 without one."""
+    usage = object_field(entry, "usage")
+    total = object_field(usage, "cost").get("total")
+    is_cost = isinstance(total, int | float) and not isinstance(total, bool) and total >= 0
+    hour = counts(usage, {"cache_write_1h": "cacheWrite1h"})
+    return counts(usage, _USAGE) | hour, float(total) if is_cost else -1.0  # type: ignore[arg-type]
 
 
 def _blocks(content: Json) -> list[Fields]:

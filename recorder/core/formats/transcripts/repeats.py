@@ -1,8 +1,9 @@
-"""Lines of Claude Code that several files hold: how one is recognised, and to which session it belongs.
+"""Lines that several transcripts hold: how one is recognised, and to which session it belongs.
 
-A session that an older release resumed, or that was forked, begins with a copy of the lines of the session
-that it continues. An answer is known by the ids of its message and its request, any other line by its `uuid`.
-A side chain may repeat an answer of the main chain under another request id.
+A session that was forked, or resumed by an older release, begins with a copy of the lines of the session that
+it continues. In Claude Code an answer is known by the ids of its message and its request, any other line by
+its `uuid`; a side chain may repeat an answer of the main chain under another request id. In pi a copy has the
+id and the time of its entry, in OpenCode the times and the tokens of its message.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from datetime import datetime
+from typing import Literal, Protocol, runtime_checkable
 
-from recorder.core.formats.base import Fields, object_field, text_field
+from recorder.core.formats.base import Fields, Reader, Translation, object_field, text_field
+from recorder.core.formats.transcripts.open_loop import OpenLoop
 
 Kind = Literal["answer", "side", "other"]
 Name = tuple[str, str, str]  # of a member: key, request and session
@@ -51,18 +54,42 @@ class Member:
         return is_same and (self.request == other.request or "side" in (self.kind, other.kind))
 
 
+@runtime_checkable
+class SharingReader(Reader, Protocol):
+    """A reader of transcripts that may hold lines of others."""
+
+    @property
+    def open_loops(self) -> list[OpenLoop]:
+        """The loops that have not ended."""
+
+    def key_of(self, line: Fields) -> LineKey | None:
+        """Return the key of a line, whatever lines came before; None for one that is not shared."""
+
+    def session_of(self, line: Fields) -> str:
+        """Return the session of a line."""
+
+    def continues(self, line: Fields) -> bool:
+        """Return whether a line is a further part of the answer that is open, or was last."""
+
+    def repeat(self, line: Fields, at: datetime) -> Translation:
+        """Return the translation of a line that is recorded elsewhere: history, without events.
+
+        Raises InvalidLineError. The state stays.
+        """
+
+
 def key_of(line: Fields) -> LineKey | None:
     """Return the key of a line; None for one that is no message, or has no id."""
     kind, uuid = text_field(line, "type"), text_field(line, "uuid")
     if kind not in _TYPES:
         return None
     if kind != "assistant":
-        return LineKey(_hash(f"u {uuid}"), "", "other") if uuid else None
+        return LineKey(key_hash(f"u {uuid}"), "", "other") if uuid else None
     is_side = line.get("isSidechain") is True or bool(text_field(line, "agentId"))
     message, request = text_field(object_field(line, "message"), "id"), text_field(line, "requestId")
     if message and request:
-        return LineKey(_hash(f"m {message}"), _hash(request), "side" if is_side else "answer")
-    return LineKey(_hash(f"u {uuid}"), "", "answer") if uuid else None
+        return LineKey(key_hash(f"m {message}"), key_hash(request), "side" if is_side else "answer")
+    return LineKey(key_hash(f"u {uuid}"), "", "answer") if uuid else None
 
 
 def owners(members: Iterable[Member]) -> set[Name]:
@@ -96,5 +123,6 @@ def owners(members: Iterable[Member]) -> set[Name]:
     return found
 
 
-def _hash(text: str) -> str:
+def key_hash(text: str) -> str:
+    """Return the hash by which a line is known."""
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=12).hexdigest()

@@ -118,7 +118,7 @@ def test_an_unknown_action_or_user_is_not_found(root, ada):
 
 
 def test_a_project_is_created_once(root):
-    assert root.post("/projects", {"slug": "acme", "title": "Acme"})["Location"] == "/p/acme/welcome"
+    assert root.post("/projects", {"slug": "acme", "title": "Acme"})["Location"] == "/p/acme/connect"
     assert root.get("/p/acme/sessions").status_code == 200
     assert root.post("/projects", {"slug": "acme"}).status_code == 400
     assert root.post("/projects", {"slug": "a b"}).status_code == 400

@@ -13,7 +13,7 @@ from recorder.projection.rebuild import rebuild
 from tests.dashboard.pages.attention.loop_states import ago, approval_request, failing, finishing
 from tests.support import build
 
-QUERIES = 31
+QUERIES = 33
 HOSTILE = '"><img src=x onerror=alert(1)>'
 
 

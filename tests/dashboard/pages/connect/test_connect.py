@@ -58,7 +58,7 @@ def test_what_arrives_after_the_token_was_made_is_shown(project, django_assert_n
     captures.record(project, captures.lines("frameworks/pydantic-ai/02-tool")[0])
     key = made(project.pk, tokens.issue(project, "t", ["ingest"]))
     assert arrivals([key])[key].session is None, "recorded before"
-    assert "Waiting for the first session" in ARRIVAL.draw([key])[key]
+    assert "Waiting for the first session" in ARRIVAL.draw([key])[key], "the name says nothing of a sender"
 
     for batch in captures.lines("frameworks/vercel-ai-sdk/02-tool"):
         captures.record(project, batch)
@@ -70,6 +70,60 @@ def test_what_arrives_after_the_token_was_made_is_shown(project, django_assert_n
     html = ARRIVAL.draw([key])[key]
     assert "2 turns" in html
     assert "<b>Connected.</b> <span" in html
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("Claude Code", "the first line of a transcript"),
+        ("LangGraph", "the first span"),
+        ("Your own program", "the first event"),
+        ("curl", "the first event"),
+        ("ci", "the first session"),
+    ],
+)
+def test_the_page_waits_for_what_the_sender_sends(project, name, first):
+    key = made(project.pk, tokens.issue(project, name, ["ingest"]))
+    assert f"<b>Waiting for {first}.</b>" in ARRIVAL.draw([key])[key]
+
+
+@pytest.mark.parametrize("page", ["welcome", ""])
+def test_an_empty_project_leads_to_the_page(client, project, page):
+    client.force_login(User.objects.create_superuser("root"))
+    answer = client.get(f"/p/p/{page}" if page else "/")
+    assert answer["Location"] == "/p/p/connect"
+
+
+@pytest.mark.parametrize(("role", "may_play"), [("viewer", False), ("member", True)])
+def test_who_may_play_the_demo_sees_its_button(client, project, role, may_play):
+    project.memberships.create(user=User.objects.create_user("bob"), role=role)
+    client.force_login(User.objects.get(username="bob"))
+    assert ("Play the demo" in client.get("/p/p/connect").content.decode()) is may_play
+
+
+def test_a_new_token_is_shown_once_and_in_every_line(client, project):
+    client.force_login(User.objects.create_superuser("root"))
+    answer = client.post("/p/p/connect/token", {"agent": "events"})
+    (shown,) = set(re.findall(r"lsk_\w+", answer.content.decode()))
+
+    assert "no-store" in answer["Cache-Control"]
+    assert tokens.find(shown).scopes == "ingest"
+    assert PLACEHOLDER not in answer.content.decode()
+    assert shown not in client.get("/p/p/connect?agent=events").content.decode()
+
+
+def test_the_python_programs_are_python():
+    for sender in senders("https://loops.example", "lsk_a_b"):
+        for snippet in sender.snippets:
+            if "Python" in snippet.label:
+                compile(snippet.text, snippet.label, "exec")
+
+
+def test_the_number_of_queries_is_fixed(client, project, django_assert_num_queries):
+    client.force_login(User.objects.create_superuser("root"))
+    client.get("/p/p/connect")
+    with django_assert_num_queries(10):
+        client.get("/p/p/connect")
 
 
 def refuse(project, key="", code="unauthorized", **more):

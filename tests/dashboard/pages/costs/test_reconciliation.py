@@ -76,6 +76,6 @@ def test_many_loops_take_as_many_queries_as_one(feed, see, django_assert_num_que
         *events, _ = loop(f"s{n}.a.1")
         feed(*events, build.agent_end(f"s{n}.a.1", tokens=7), producer=f"p{n}")
 
-    with django_assert_num_queries(16):
+    with django_assert_num_queries(17):
         page = see(path=PATH)
     assert page.count("<li>Loop ") == 20

@@ -67,7 +67,7 @@ async def test_the_judges_text_streams_into_its_lane(place, open_page):
     assert [name for name in page.shown.pushed if name.startswith("shared-text-block-")]
 
 
-@pytest.mark.parametrize("query", ["?only=diff&answer=raw", "?branches=2,5&answer=rendered"])
+@pytest.mark.parametrize("query", ["?only=diff&answer=raw", "?branches=2,5&answer=diff"])
 async def test_every_display_mode_is_live(place, open_page, query):
     numbers = range(1, 9)
     page = await opened(place, open_page, start(*numbers), query=query)

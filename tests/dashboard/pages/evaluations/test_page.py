@@ -140,7 +140,7 @@ def test_answers_are_compared_word_by_word_rendered_or_raw(feed, evaluation):
         end(1),
     )
 
-    compared, rendered, raw = evaluation(), evaluation("?answer=rendered"), evaluation("?answer=raw")
+    compared, rendered, raw = evaluation("?answer=diff"), evaluation(), evaluation("?answer=raw")
 
     assert "<del>an index</del><ins>a table</ins>" in compared.html
     assert "<strong>a table</strong>" in rendered.html
@@ -157,7 +157,7 @@ def test_the_winner_and_the_selected_branches_are_shown(feed, evaluation):
         end(7),
     )
 
-    unasked, picked = evaluation(), evaluation("?branches=2&branches=12,7")
+    unasked, picked = evaluation(), evaluation("?branches=2&branches=12,7&answer=diff")
 
     assert "3 of 12 branches" in unasked.text
     assert [head(unasked, n) for n in (1, 2, 3)] == ["branch 7", "branch 1", "branch 2"]
@@ -252,7 +252,7 @@ def test_a_page_of_six_long_branches_has_at_most_120_kb(feed, evaluation):
         end(1),
     )
 
-    for query in ("", "?answer=rendered", "?answer=raw", "?only=diff", "?row=61"):
+    for query in ("", "?answer=diff", "?answer=raw", "?only=diff", "?row=61"):
         assert len(evaluation(query).html.encode()) <= 120_000, query
 
 

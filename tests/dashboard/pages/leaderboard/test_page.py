@@ -135,7 +135,7 @@ def test_a_fallback_is_not_a_win(see, feed):
 
 def test_few_evaluations_give_no_rank(see, feed):
     feed(*chain.from_iterable(evaluation(n, "AB", 0) for n in range(19)))
-    assert [row[0] for row in see().table] == ["n < 20", "n < 20"]
+    assert [row[0] for row in see().table] == ["Too few to rank", "Too few to rank"]
     assert "a config needs 20 judged evaluations to be ranked" in see().text
     assert "No config has 20 judged evaluations." in see().text
 
@@ -319,5 +319,5 @@ def test_evaluations_of_phi_core_without_a_judge_give_no_rank(see, feed, get):
     page = see()
 
     assert "1 judged evaluation, 1 judge, 1 decided by rule." in page.text
-    assert {row[0] for row in page.table} <= {"n < 20", NONE}
+    assert {row[0] for row in page.table} <= {"Too few to rank", NONE}
     assert [item["wins"] for item in get("configs")["items"] if item["judged"]].count(1) == 1

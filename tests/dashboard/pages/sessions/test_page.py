@@ -69,6 +69,38 @@ def test_the_list_is_sorted_and_filtered_by_cost(see, feed):
     assert see("?cost=-1").titles == list("dcba")
 
 
+def lasting(name, seconds, errors=0, tokens=100):
+    yield build.agent_start(name)
+    for n in range(errors):
+        yield build.tool_start(name, f"c{n}")
+        yield build.tool_end(name, f"c{n}", is_error=True)
+    yield build.turn_end(name, tokens=tokens, at=seconds)
+    yield build.agent_end(name, tokens=tokens, at=seconds)
+
+
+@pytest.mark.parametrize(("by", "highest_first"), [("duration", "bca"), ("tokens", "acb"), ("errors", "cab")])
+def test_a_header_sorts_and_turns_the_order(see, feed, by, highest_first):
+    feed(*lasting("a.x.1", 5, 1, 900), *lasting("b.x.1", 60, 0, 100), *lasting("c.x.1", 30, 2, 500))
+    label = {"duration": "Duration", "tokens": "Tokens", "errors": "Errors"}[by]
+
+    descending = see(see(cols="duration,tokens,errors").link(label))
+    assert descending.titles == list(highest_first)
+    ascending = see(descending.link(label))
+    assert ascending.titles == list(reversed(highest_first))
+    assert f"sort=-{by}" in ascending.link(label)
+
+
+@pytest.mark.parametrize("by", ["duration", "tokens", "errors"])
+def test_pages_of_a_list_that_a_number_sorts_hold_every_session_once(see, feed, by):
+    for n in range(60):
+        feed(*lasting(f"s{n:02}.x.1", n % 7 + 1, n % 3, 100 * (n % 5)))
+    first = see(sort=f"-{by}")
+    second = see(first.link("Next"))
+
+    assert sorted(first.titles + second.titles) == [f"s{n:02}" for n in range(60)]
+    assert see(second.link("Previous")).titles == first.titles
+
+
 def test_agent_text_is_escaped(see, feed):
     feed(*Loop("s").whole("<script>alert(1)</script><img src=x onerror=alert(1)>{{ 7|add:7 }}"))
     page = see(q="<script>")
@@ -176,10 +208,10 @@ def test_a_new_session_does_not_shift_the_pages(see, feed):
     assert see(older).titles == before
 
 
-def test_an_empty_project_links_to_the_welcome_page(see):
+def test_an_empty_project_links_to_connect_an_agent(see):
     page = see()
     assert "Nothing has been recorded" in page.text
-    assert page.link("Send the first event").endswith("/p/default/welcome")
+    assert page.link("Connect an agent").endswith("/p/default/connect")
 
 
 def test_the_list_of_another_project_does_not_exist(see, feed, client):

@@ -128,11 +128,6 @@ def connect(world):
     return world.newest_token()
 
 
-def welcome(world):
-    world.post("welcome/token", 200)
-    return world.newest_token()
-
-
 def rotate(world):
     world.post(f"settings/tokens/{world.token}/rotate", 200)
     return world.newest_token()
@@ -218,7 +213,6 @@ WRITES = {
     f"POST {P}settings/tokens/<slug:key>/rotate": Writes("token.rotate", rotate, before={"key": ANY}),
     f"POST {P}settings/tokens/<slug:key>/revoke": Writes("token.revoke", revoke, before={"name": "ci"}),
     f"POST {P}connect/token": Writes("token.create", connect, after=TOKEN),
-    f"POST {P}welcome/token": Writes("token.create", welcome, after=TOKEN),
     f"POST {P}views/new": Writes("view.create", save_view, after=SHARED | {"name": "Failed"}),
     f"POST {P}views/<key:pk>/content": Writes(
         "view.change", change_view, before=SHARED, after=SHARED | {"query": "q=status%3Arunning"}

@@ -189,10 +189,11 @@ PAGES = {
     f"{P}views/<key:pk>/move": post(Right.WRITE_SHARED_VIEWS, to="up"),
     f"{P}views/<key:pk>/default": post(READ, default="1"),
     f"{P}views/<key:pk>/delete": post(Right.WRITE_SHARED_VIEWS),
+    f"{P}calls": get("sort=-duration"),
+    f"{SESSION}/turns": get("sort=-cost"),
     f"{P}connect": get("agent=otlp"),
     f"{P}connect/token": post(Right.MANAGE_TOKENS, 200, agent="otlp"),
-    f"{P}welcome": get(),
-    f"{P}welcome/token": post(Right.MANAGE_TOKENS, 200),
+    f"{P}welcome": get("", 302),
     f"{P}demo": post(Right.PLAY_DEMO, 503),  # the address of the server is unknown in this test
     f"{P}demo/remove": post(Right.PLAY_DEMO, name="first"),
 }
@@ -268,7 +269,12 @@ def rows_of(route):
 
 
 # Below: routes of `dashboard/routing.py`, which Django does not see.
-OTLP = [f"{under}v1/{name}" for under in ("", "otlp/") for name in ("traces", "logs", "metrics")]
+OTLP = [
+    f"{under}v1/{name}{slash}"
+    for under in ("", "otlp/")
+    for name in ("traces", "logs", "metrics")
+    for slash in ("", "/")
+]
 PROBE = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), ANYONE)
 CHANNEL_ROUTES = {
     **{route: {"POST": Right.INGEST} for route in ("ingest/v1/events", *OTLP)},
@@ -277,6 +283,7 @@ CHANNEL_ROUTES = {
     "readyz": PROBE,
     "api/v1/lifecycle": {"GET": READ},
     "p/<slug:slug>/attention/feed": {"GET": READ},
+    r"^opentelemetry\.proto\.collector\.": {},  # one answer to every call by gRPC
     r"(?s)^api/v1/.": {},  # Django's, in ENDPOINTS
     r"^(?:ingest|api|otlp|v1)(?:/|\Z)": {},  # 404
     "": {},  # Django's, in PAGES
@@ -290,7 +297,7 @@ SOCKET_ROUTES = {
 # The sockets of pages and the query of each; the rights are those of `LIVE_RIGHTS`.
 SOCKETS = {
     **dict.fromkeys(("sessions", "attention", "evaluations", "leaderboard", "costs", "compactions"), ""),
-    **dict.fromkeys(("insights", "integrity", "settings", "views", "welcome", "search_text"), ""),
+    **dict.fromkeys(("insights", "integrity", "settings", "views", "search_text"), ""),
     **dict.fromkeys(("people", "audit", "masking", "share", "context"), ""),
     "session": "session={session}",
     "flame": "session={session}",

@@ -1,10 +1,11 @@
 """The ledger of a session adds up to its cost, in whole, by loop, and as of any event."""
 
 import pytest
+from django.db import connection
 
 from dashboard.shared.ledger.queries.session_ledger import blocks_of_call, session_ledger
 from recorder.ledger import follower
-from recorder.models import LedgerCall, Project, Session, Turn
+from recorder.models import LedgerBlock, LedgerCall, LedgerChain, Project, Session, Turn
 from tests.recorder.ledger.test_follower import STREAMS, play
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -50,3 +51,26 @@ def test_as_of_an_event_is_the_ledger_of_the_lines_up_to_it(project):
     assert {(block.first, block.last) for block in gone} == {(2, 4), (3, 4), (4, 4)}
     assert {block.left_by for block in whole.blocks} == {"compaction", "end"}
     assert [block.kind for block in whole.blocks].count("compaction_summary") == 1
+
+
+def test_a_chain_that_is_written_while_the_ledger_is_read_is_left_out(project):
+    play(project, STREAMS[0])
+    follower.run_all()
+    session = Session.objects.order_by("pk").first()
+    before = session_ledger(session.pk)
+    block = LedgerBlock.objects.filter(session=session.pk).first()
+
+    def writing(execute, sql, params, many, context):
+        """Write a chain after the chains were read, as the follower may."""
+        if sql.startswith("SELECT") and "recorder_ledgercall" in sql and not written:
+            chain = LedgerChain.objects.create(project=project, session=session.pk, loop=block.chain.loop)
+            columns = [each.attname for each in LedgerBlock._meta.fields if each.name not in ("id", "chain")]
+            LedgerBlock.objects.create(**{name: getattr(block, name) for name in columns}, chain=chain)
+            written.append(True)
+        return execute(sql, params, many, context)
+
+    written = []
+    with connection.execute_wrapper(writing):
+        found = session_ledger(session.pk)
+    assert written
+    assert found == before

@@ -55,6 +55,7 @@ def test_nothing_is_recorded_for_an_answer_without_diagnostics():
         ("provider_miss", "messages_changed", False),
         ("tools_changed", "system_changed", False),
         ("unknown", "system_changed", None),
+        ("undecided", "system_changed", None),
         ("provider_miss", "unavailable", None),
         ("system_changed", "previous_message_not_found", None),
         ("system_changed", "", None),

@@ -59,8 +59,9 @@ def test_a_failed_answer_is_tried_again_in_its_loop(project, record):
     assert (loop.status, loop.outcome, loop.turns) == ("completed", "completed", 2)
 
 
-def test_a_compaction_after_the_answer_is_a_loop(project):
+def test_a_compaction_after_the_answer_belongs_to_its_loop(project):
     compaction = entry(3, "compaction", summary="Greeted.", tokensBefore=200)
     send(project, "pi", "p", [[SESSION, message(1, "user", "Hello."), answer(2, "Hello."), compaction]])
     found = Compaction.objects.get()
-    assert (found.summary, found.tokens_before, found.loop.loop_id) == ("Greeted.", 200, "s1.m3")
+    assert (found.summary, found.tokens_before, found.loop.loop_id) == ("Greeted.", 200, "s1.m1")
+    assert (found.loop.status, found.loop.outcome, found.loop.turns) == ("completed", "completed", 1)

@@ -269,7 +269,7 @@ BODIES = {  # name: (body, headers, status)
     "not-utf-8": (b'{"resourceSpans":[{"schemaUrl":"\xff"}]}', {}, 400),
     "100000-deep": (b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}", {}, 400),
     "nothing": (b"{}", {}, 200),
-    "other-keys": (b'{"resource_spans":[],"constructor":{},"__proto__":{}}', {}, 200),
+    "other-keys": (b'{"resource_spans":[],"constructor":{},"__proto__":{}}', {}, 400),
     "protobuf-cut": (protobuf(traces(chat(1)))[:-3], {"media": PROTOBUF}, 400),
     "protobuf-of-ff": (b"\xff" * 1000, {"media": PROTOBUF}, 400),
     "protobuf-length-bomb": (b"\x0a\xff\xff\xff\xff\x0f", {"media": PROTOBUF}, 400),

@@ -11,6 +11,7 @@ from recorder.access import tokens
 from recorder.core.formats.registry import OTLP
 from recorder.database.errors import Busy
 from recorder.ingest import bisect
+from recorder.ingest.limits.decoding import uncounted
 from recorder.ingest.otlp import endpoint, waiting
 from recorder.ingest.otlp.waiting import PRODUCER, Backlog
 from recorder.ingest.writer import Writer
@@ -250,7 +251,7 @@ def test_only_what_cannot_be_rejected_waits(bad, waits):
     span = json.loads(span_line(1))["resourceSpans"][0]["scopeSpans"][0]["spans"][0] | bad
     content = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
 
-    _, may_wait = endpoint._read("traces", content, is_json=True, is_gzip=False)
+    _, may_wait = endpoint._read("traces", content, uncounted, is_json=True, is_gzip=False)
 
     assert may_wait == waits
 

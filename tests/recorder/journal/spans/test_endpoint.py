@@ -51,9 +51,9 @@ def body(*spans):
     ).encode()
 
 
-@pytest.mark.parametrize("prefix", ["", "/otlp"])
-def test_a_span_in_json_is_stored_before_the_answer(token, prefix):
-    answer = send(body(span()), token, path=f"{prefix}/v1/traces")
+@pytest.mark.parametrize("path", ["/v1/traces", "/otlp/v1/traces", "/v1/traces/"])
+def test_a_span_in_json_is_stored_before_the_answer(token, path):
+    answer = send(body(span()), token, path=path)
 
     assert (answer.status, answer.json, answer.headers["content-type"]) == (200, {}, JSON)
     loop = LoopRecord.objects.get()
@@ -153,6 +153,22 @@ def test_an_unreadable_body_is_refused_whole(token, content, headers, status):
     if answer.headers["content-type"] == JSON:
         assert answer.json["code"] == 3  # google.rpc.Code INVALID_ARGUMENT
         assert answer.json["message"]
+
+
+def test_a_body_without_a_key_of_ours_is_refused(token):
+    answer = send(b'{"resource_spans": []}', token)
+    assert (answer.status, "camel case" in answer.json["message"]) == (400, True)
+    assert send(b"{}", token).status == 200, "an empty request is one"
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/traces", "/opentelemetry.proto.collector.trace.v1.TraceService/Export"]
+)
+def test_a_client_of_grpc_reads_the_address_for_http(token, path):
+    answer = send(b"", token, path=path, content_type="application/grpc")
+    found = (answer.status, answer.headers["content-type"], answer.headers["grpc-status"])
+    assert found == (200, "application/grpc", "12")
+    assert "/v1/traces" in answer.headers["grpc-message"]
 
 
 def test_tokens_are_checked(project, token):

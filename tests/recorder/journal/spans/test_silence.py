@@ -30,17 +30,18 @@ def spans(capture):
 
 
 def test_a_loop_without_an_agent_span_is_aborted_after_silence_and_continues(project, settings):
-    *first, last = spans(CAPTURE)
+    *first, answer, last = spans(CAPTURE)
     captures.record(project, first)
     assert mark_silent(later(settings.LOOPSCOPE_SPAN_SILENCE_S - 60)) == 0
     assert LoopRecord.objects.get().status == "running"
 
     assert mark_silent(later(settings.LOOPSCOPE_SPAN_SILENCE_S + 60)) == 1
     loop = LoopRecord.objects.get()
-    assert (loop.status, loop.outcome, loop.turns) == ("aborted", "aborted", 2)
+    assert (loop.status, loop.outcome, loop.turns) == ("aborted", "aborted", 1)
     assert Session.objects.get().status == "aborted"
     assert mark_silent(later(settings.LOOPSCOPE_SPAN_SILENCE_S + 60)) == 0, "marked once"
 
+    captures.record(project, [answer])
     captures.record(project, [last])
     loop = LoopRecord.objects.get()
     assert (loop.status, loop.outcome, loop.turns) == ("completed", "completed", 2)

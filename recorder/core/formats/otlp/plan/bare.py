@@ -2,8 +2,10 @@
 
 A loop is continued by another one that has the same prompt's id, or that was sent the result of a call which
 the loop asked for. Clients and local models number their calls from 0 in each run, so an id alone says
-nothing: the result must follow the call within `WAIT_NS`, the sessions, or without any the services, must be
-the same, and a call is answered once. Of several open calls the latest one is meant.
+nothing: the result must follow the call within `WAIT_NS`, and a call is answered once. The sessions must be
+the same; without any the services and users must be, and the second loop must repeat the first message and
+the call with its arguments. Loops with different users are never joined. Of several open calls the latest
+one is meant.
 
 Cost: linear in the number of loops, and of calls that stay open.
 """
@@ -12,8 +14,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from recorder.core.formats.otlp.plan.calls import Call, are_apart
 from recorder.core.formats.otlp.plan.loops import LoopPlan
 from recorder.core.formats.otlp.spans.digest import Digest
 
@@ -38,12 +41,33 @@ class _Request:
         )
 
 
-_Requests = defaultdict[tuple[str, str], list[_Request]]  # by session or service, and name of the call
+_Requests = defaultdict[str, list[_Request]]  # by the name of the call, as of `requested` and `answered`
 
 
 def call_name(call_id: str) -> str:
     """Return the id of a tool call without the tool's name, which Gemini CLI writes before it."""
     return call_id.rsplit("__", 1)[-1]
+
+
+def requested(line: Digest) -> Iterator[str]:
+    """Yield the names of the tool calls of an answer: what a loop that is sent their results has equal.
+
+    A log record with one message repeats no history: it has names within a session only.
+    """
+    for (call, _), ask in zip(line.calls, line.asks or [""] * len(line.calls), strict=False):
+        if call and (scope := _scope(line)):
+            yield f"{scope} {call_name(call)}"
+        elif call and line.opening:
+            yield f"{_without_session(line)} {call_name(call)} {ask}"
+
+
+def answered(line: Digest) -> Iterator[str]:
+    """Yield the names of the tool calls whose results a model call was sent, as `requested` does."""
+    for (call, _), ask in zip(line.results, line.answers or [""] * len(line.results), strict=False):
+        if call and (scope := _scope(line)):
+            yield f"{scope} {call_name(str(call))}"
+        elif call and ask and line.opening:
+            yield f"{_without_session(line)} {call_name(str(call))} {ask}"
 
 
 def join_bare(plans: dict[str, LoopPlan]) -> None:
@@ -52,9 +76,9 @@ def join_bare(plans: dict[str, LoopPlan]) -> None:
     requests: _Requests = defaultdict(list)
     bare = [plan for plan in plans.values() if plan.is_bare]
     for plan in sorted(bare, key=lambda plan: (_start(plan), plan.key)):
-        prompts, scope = list(_prompts(plan)), _scope(plan)
+        prompts = list(_prompts(plan))
         open_calls = list(_open_calls(plan))
-        continued = _continued(plan, scope, requests)
+        continued = _continued(plan, requests)
         same = (by_prompt[name] for name in prompts if name in by_prompt)
         into = next((loop for loop in same if not _is_next(plan, loop)), continued) or plan
         if into is not plan:
@@ -63,16 +87,18 @@ def join_bare(plans: dict[str, LoopPlan]) -> None:
             del plans[plan.key]
         by_prompt.update(dict.fromkeys(prompts, into))
         for span, name in open_calls:
-            requests[scope, name].append(_Request(into, span))
+            requests[name].append(_Request(into, span))
 
 
-def _continued(plan: LoopPlan, scope: str, requests: _Requests) -> LoopPlan | None:
+def _continued(plan: LoopPlan, requests: _Requests) -> LoopPlan | None:
     """Return the loop whose calls a loop runs, or was sent the results of; note these as answered."""
     found: list[LoopPlan] = []
     for span, name in _named_calls(plan):
-        waiting = [each for each in requests[scope, name] if not each.is_over(span.start)]
-        requests[scope, name] = waiting
-        before = [each for each in waiting if each.span.start <= span.start]
+        waiting = [each for each in requests[name] if not each.is_over(span.start)]
+        requests[name] = waiting
+        before = [
+            each for each in waiting if each.span.start <= span.start and not are_apart(each.span, span)
+        ]
         request = max(before, key=lambda each: (not each.answers, each.span.start), default=None)
         if request is not None:
             found.append(request.loop)
@@ -84,20 +110,33 @@ def _open_calls(plan: LoopPlan) -> Iterator[tuple[Digest, str]]:
     """Yield the calls that a loop asked for and whose results no later model call of it was sent."""
     sent: set[str] = set()
     for call in sorted(plan.calls, key=lambda call: (call.span.start, call.span.id), reverse=True):
-        yield from ((call.span, name) for each in call.calls if (name := call_name(each[0])) not in sent)
-        sent |= {call_name(str(each[0])) for each in call.results}
+        names = dict.fromkeys(name for line in _lines(call) for name in requested(line))
+        yield from ((call.span, name) for name in names if name not in sent)
+        sent.update(name for line in _lines(call) for name in answered(line))
 
 
 def _named_calls(plan: LoopPlan) -> Iterator[tuple[Digest, str]]:
     """Yield the calls that the tools of a loop run, and whose results its model calls were sent."""
-    yield from ((span, call_name(span.call)) for span in plan.spans if span.call)
+    for span in plan.spans:
+        if span.call and (scope := _scope(span)):
+            yield span, f"{scope} {call_name(span.call)}"
     for call in plan.calls:
-        yield from ((call.span, call_name(str(each[0]))) for each in call.results if each[0])
+        names = dict.fromkeys(name for line in _lines(call) for name in answered(line))
+        yield from ((call.span, name) for name in names)
+
+
+def _lines(call: Call) -> Iterator[Digest]:
+    """Yield the lines of a call; those that name no session or user have that of another one."""
+    session, user = call.first("session"), call.first("user")
+    for line in call.sources:
+        yield replace(line, session=session, user=user) if line.session != session else line
 
 
 def _prompts(plan: LoopPlan) -> Iterator[str]:
     """Yield the names of the prompts that a loop's lines belong to."""
-    yield from (f"{span.session} {span.prompt}" for span in plan.all_spans() if span.prompt)
+    for span in plan.all_spans():
+        if span.prompt:
+            yield f"{span.session or _without_session(span)} {span.prompt}"
 
 
 def _is_next(plan: LoopPlan, before: LoopPlan) -> bool:
@@ -109,12 +148,12 @@ def _is_next(plan: LoopPlan, before: LoopPlan) -> bool:
     return not (last.calls or last.span.error) and last.span.end <= span.start
 
 
-def _scope(plan: LoopPlan) -> str:
-    """Return the session of a loop; without one its service."""
-    lines = [*(line for call in plan.calls for line in call.sources), *plan.spans]
-    session = next((line.session for line in lines if line.session), "")
-    service = next((line.service for line in lines if line.service), "")
-    return f"session {session}" if session else f"service {service}"
+def _scope(line: Digest) -> str:
+    return f"session {line.session}" if line.session else ""
+
+
+def _without_session(line: Digest) -> str:
+    return f"service {line.service} user {line.user} opening {line.opening}"
 
 
 def _start(plan: LoopPlan) -> int:

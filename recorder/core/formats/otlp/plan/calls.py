@@ -28,6 +28,7 @@ Key = tuple[str, str]  # trace and span id
 _UNNAMED = "unnamed-call-"
 _UNNAMED_ID = re.compile(rf"{_UNNAMED}([0-9]+)-[0-9a-f]*")
 _ANSWER = "gen_ai.assistant.message"  # log record of an answer that a later call was sent
+_SAME_MAX = 8  # calls with one id of the response at one time that are told apart
 _CLIENTS = frozenset(("anthropic",))  # clients that emit spans of their own beside a framework's
 SKEW_NS = 2_000_000_000  # clocks of two processes differ at most so much
 _LATE_NS = 5_000_000_000  # a log record of a call is written at most so long after it
@@ -176,7 +177,8 @@ def _join_preparations(models: Sequence[Digest], joined: _Joined) -> None:
 
 
 def _is_empty(span: Digest) -> bool:
-    return span.usage is None and not (span.has_text or span.error or span.response or span.finish)
+    has_messages = span.has_text and not span.is_whole
+    return span.usage is None and not (has_messages or span.error or span.response or span.finish)
 
 
 def _join_by_response(models: Sequence[Digest], joined: _Joined) -> None:
@@ -188,8 +190,34 @@ def _join_by_response(models: Sequence[Digest], joined: _Joined) -> None:
         for together in overlapping(same, SKEW_NS):
             # The span with a parent and with messages is the framework's.
             together.sort(key=lambda span: (not span.parent, not span.has_text, span.start, span.id))
-            for span in together[1:]:
-                joined.add(span, together[0])
+            outer: list[Digest] = []
+            for span in together:
+                into = next((other for other in outer[:_SAME_MAX] if _is_same_response(span, other)), None)
+                if into is not None:
+                    joined.add(span, into)
+                else:
+                    outer.append(span)
+
+
+def _is_same_response(span: Digest, other: Digest) -> bool:
+    """Return whether two spans with one id of the response are one call: models may repeat such ids, too.
+
+    In two traces they must be of one service, nobody else's, and no answers that differ.
+    """
+    if span.trace == other.trace:
+        return True
+    if span.service != other.service or are_apart(span, other):
+        return False
+    return not (span.answer and other.answer) or span.answer == other.answer
+
+
+def are_apart(span: Digest, other: Digest) -> bool:
+    """Return whether two lines are of different people or sessions; one that names neither may be of any."""
+    ids, others = (span.session, span.user), (other.session, other.user)
+    if not any(ids) or not any(others):
+        return False
+    both = [(one, two) for one, two in zip(ids, others, strict=True) if one and two]
+    return not both or any(one != two for one, two in both)
 
 
 def overlapping(spans: Sequence[Digest], skew_ns: int = 0) -> list[list[Digest]]:
@@ -259,7 +287,7 @@ class _Around:
 
 def _may_be_one(span: Digest, other: Digest) -> bool:
     """Return whether a span may be of the same call as one around it: two ids of responses are two calls."""
-    return other is not span and not (span.response and other.response)
+    return other is not span and not (span.response and other.response) and not are_apart(span, other)
 
 
 def _add_notes(calls: Sequence[Call], notes: Sequence[Digest]) -> None:
@@ -288,7 +316,7 @@ _TEXTS = frozenset(("assistant_response",))
 def _fits(note: Digest, call: Call) -> bool:
     """Return whether a log record may be of a call of its time."""
     span = call.span
-    if span.is_log or note.name in _names(call):
+    if span.is_log or note.name in _names(call) or are_apart(note, span):
         return False
     if note.name in _TEXTS:
         return note.id in ("", span.parent)

@@ -101,7 +101,7 @@ class Links:
 
 def main_key(span: Digest) -> str:
     """Return the key of the loop that a sub-agent without a span of its own belongs to."""
-    return span.trace or f"log-{span.session}-{span.prompt}"
+    return span.trace or f"log-{span.session or span.home}-{span.prompt}"
 
 
 def _hands_over(use: ToolUse, agent: str) -> bool:

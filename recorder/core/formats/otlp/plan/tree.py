@@ -8,14 +8,15 @@ traces of their own form one loop if their tool calls, or a prompt's id, join th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from recorder.core.formats.otlp.plan import log_records
 from recorder.core.formats.otlp.plan.bare import join_bare
 from recorder.core.formats.otlp.plan.calls import Key, calls_of, key_of, overlapping
 from recorder.core.formats.otlp.plan.links import Links, depths_of, main_key
-from recorder.core.formats.otlp.plan.loops import LoopPlan
+from recorder.core.formats.otlp.plan.loops import LoopPlan, ToolUse
+from recorder.core.formats.otlp.plan.repeats import add_agent_calls, repeated_tools, without_sums
 from recorder.core.formats.otlp.plan.turns import make_turns
 from recorder.core.formats.otlp.spans.digest import Digest
 
@@ -28,7 +29,12 @@ def loops_of(digests: Iterable[Digest]) -> list[LoopPlan]:
     ordered = sorted(digests, key=lambda each: (each.start, each.end, each.trace, each.id, each.print))
     spans = {key_of(each): each for each in ordered if not each.is_log and each.kind != "noise"}
     notes = [each for each in ordered if each.is_log]
-    return _Tree(_with_call_ids(spans), notes).loops()
+    spans = without_sums(_with_call_ids(spans))
+    repeats: dict[Key, list[Digest]] = defaultdict(list)
+    for key, of in repeated_tools(spans).items():
+        repeats[of].append(spans[key])
+        spans[key] = replace(spans[key], kind="frame")
+    return _Tree(spans, notes, repeats).loops()
 
 
 def _with_call_ids(spans: dict[Key, Digest]) -> dict[Key, Digest]:
@@ -47,8 +53,11 @@ def _with_call_ids(spans: dict[Key, Digest]) -> dict[Key, Digest]:
 
 
 class _Tree:
-    def __init__(self, spans: dict[Key, Digest], notes: Sequence[Digest]) -> None:
+    def __init__(
+        self, spans: dict[Key, Digest], notes: Sequence[Digest], repeats: Mapping[Key, Sequence[Digest]]
+    ) -> None:
         self.spans, self.notes = spans, notes
+        self.repeats = repeats  # by key of a tool span: the spans that repeat it
         self.children: dict[Key, list[Digest]] = defaultdict(list)
         for span in spans.values():
             self.children[span.trace, span.parent].append(span)
@@ -88,10 +97,19 @@ class _Tree:
             make_turns(plan, of_call)
             for tool in plan.tools:
                 tool.wait = self._wait(tool.span)
+                self._add_repeats(tool)
         Links(self.plans, self.by_agent, self._above).link(plans)
         log_records.close(plans, self.notes)
         depths = depths_of(plans)
-        return sorted(plans, key=lambda plan: (depths[plan.key], plan.start, plan.key))
+        plans.sort(key=lambda plan: (depths[plan.key], plan.start, plan.key))
+        add_agent_calls(plans)
+        return plans
+
+    def _add_repeats(self, tool: ToolUse) -> None:
+        repeats = self.repeats.get(key_of(tool.span), ()) if tool.span is not None else ()
+        tool.notes = [*tool.notes, *repeats]
+        tool.error = tool.error or next((each.error for each in repeats if each.error), "")
+        tool.has_failed |= any(each.error for each in repeats)
 
     def _wait(self, tool: Digest | None) -> Digest | None:
         inner = self.children[key_of(tool)] if tool is not None and key_of(tool) in self.children else []
@@ -210,8 +228,10 @@ class _Tree:
         main = {trace: min(found, key=lambda s: (s.start, s.id)) for trace, found in tops.items()}
         for span in self._without_agent():
             first = main.get(span.trace)
-            # The agent above an earlier span is still to come; one beside parallel nodes is of their graph.
-            if first is not None and first.parent and (span.start < first.start or first.step >= 0):
+            # The agent above an earlier span is still to come; one beside parallel nodes is of their graph,
+            # and one beside several agents of the frame around them.
+            is_beside = first is not None and (first.step >= 0 or len(tops[span.trace]) > 1)
+            if first is not None and first.parent and (span.start < first.start or is_beside):
                 del main[span.trace]
         for key, span in self.agents.items():
             is_main = main.get(span.trace) is span

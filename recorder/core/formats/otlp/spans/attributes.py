@@ -16,6 +16,9 @@ _HEX = re.compile(r"[0-9a-f]+")
 _DEPTH = 64  # of nested values; a deeper one is read as null
 NS = 1_000_000_000
 _NONE = frozenset(("null", "<not specified>"))  # texts for no value: logfire, Google ADK
+# Words that programs write where they have no id.
+_NO_IDS = frozenset(("unknown", "undefined", "none", "null", "nil", "nan", "n/a", "na", "-", "anonymous",
+                     "default", "false", "<unknown>", "[object object]"))  # fmt: skip
 ID_CHARS = 200  # of a session id, a call id, a name
 
 
@@ -57,12 +60,19 @@ def integer(value: Json) -> int | None:
         return value
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
-    if isinstance(value, str) and len(value) <= 20:
-        try:
-            return int(value)
-        except ValueError:
-            return None
-    return None
+    return _integer_of_text(value) if isinstance(value, str) and len(value) <= 24 else None
+
+
+def _integer_of_text(text: str) -> int | None:
+    """Return an integer written with or without a fraction of zeros, as `100.0`."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return integer(float(text))
+    except ValueError:
+        return None
 
 
 def hex_id(value: Json, digits: int) -> str:
@@ -105,11 +115,15 @@ def first_text(fields: Fields, names: tuple[str, ...]) -> str:
 
 
 def first_id(fields: Fields, names: tuple[str, ...]) -> str:
-    """Return the first of some fields that is an id: a text as of `first_text`, or an integer as text."""
+    """Return the first of some fields that is an id: a text as of `first_text`, or an integer as text.
+
+    Words for no id are none.
+    """
     for name in names:
         value = fields.get(name)
         number = None if isinstance(value, str) else integer(value)
-        if found := first_text(fields, (name,)) if number is None else str(number):
+        found = first_text(fields, (name,)).strip() if number is None else str(number)
+        if found and found.strip('"').lower() not in _NO_IDS:
             return found
     return ""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from recorder.core.formats.base import Fields
 from recorder.core.formats.otlp.spans.attributes import decoded_object, first_text
-from recorder.core.formats.otlp.spans.blocks import (
+from recorder.core.formats.otlp.spans.content.blocks import (
     message_in,
     response_error,
     response_text,
@@ -15,10 +15,11 @@ from recorder.core.formats.otlp.spans.blocks import (
     text_of_result,
     tool_failed,
 )
-from recorder.core.formats.otlp.spans.tool_content import gemini_answer, result_of, status_of
+from recorder.core.formats.otlp.spans.content.tools import gemini_answer, result_of, status_of
 from recorder.core.records import Json
 
 _ERRORS = (2, "STATUS_CODE_ERROR")  # codes of the status of a failed span
+_SUCCESS = (1, "STATUS_CODE_OK")
 _EXCEPTION = ("exception.message", "exception.type")
 _NAMES = ("error.message", "error", "error.type")
 _DENIED = re.compile(r"User (?:did not allow|denied|rejected|declined)", re.IGNORECASE)  # Gemini CLI
@@ -28,12 +29,26 @@ Events = Sequence[tuple[str, Fields]]
 
 
 def of_span(status: Fields, attributes: Fields, events: Events) -> str:
-    """Return why a span failed by its status; "" for success."""
-    if status.get("code") not in _ERRORS:
-        return ""
+    """Return why a span failed: by its status, else by `error.type` or an exception; "" for success.
+
+    A status that says success, or a status of the tool itself, counts before these.
+    """
     message = status.get("message")
     text = (message if isinstance(message, str) else "") or _exception(events)
-    return (text or _named(attributes))[:2000]
+    if status.get("code") in _ERRORS:
+        return (text or _named(attributes))[:2000]
+    if is_success(status):
+        return ""
+    return (
+        (text or first_text(attributes, _NAMES[:1]) or first_text(attributes, ("error.type",)))[:2000]
+        if (_exception(events) or first_text(attributes, ("error.type",)))
+        else ""
+    )
+
+
+def is_success(status: Fields) -> bool:
+    """Return whether a status says success; senders that set none leave it unset."""
+    return status.get("code") in _SUCCESS
 
 
 def of_model_call(attributes: Fields) -> str:
@@ -41,16 +56,19 @@ def of_model_call(attributes: Fields) -> str:
     return _named(attributes)[:2000] if _reports_failure(attributes) else ""
 
 
-def of_tool(attributes: Fields, events: Events, runtime: str) -> str:
-    """Return why a tool failed, by an exception or by what it reports; "" for success or a cancelled one."""
-    if found := _exception(events):
+def of_tool(attributes: Fields, events: Events, runtime: str, *, is_ok: bool) -> str:
+    """Return why a tool failed, by an exception or by what it reports; "" for success or a cancelled one.
+
+    `is_ok`: its status says success. Then the words of a result are no failure, a message that says so is.
+    """
+    if (found := _exception(events)) and not is_ok:
         return found
     if is_cancelled(attributes, runtime):
         return ""
     stated = response_error(gemini_answer(attributes)) if runtime == "gemini-cli" else ""
     if status_of(attributes, runtime) == "error" or _reports_failure(attributes):
         return (stated or first_text(attributes, _NAMES) or _REPORTED)[:500]
-    return stated[:500] or _result_failure(result_of(attributes, events, runtime))
+    return stated[:500] or _result_failure(result_of(attributes, events, runtime), is_ok=is_ok)
 
 
 def is_cancelled(attributes: Fields, runtime: str) -> bool:
@@ -66,11 +84,11 @@ def is_denied(attributes: Fields) -> bool:
     return attributes.get("decision") == "reject" or _DENIED.search(reason) is not None
 
 
-def _result_failure(result: Json) -> str:
+def _result_failure(result: Json, *, is_ok: bool) -> str:
     """Return the result of a tool if it says that the tool failed, else ""."""
     text = text_of_result(result)
     stated = says_failed(message_in(decoded_object(result)))
-    has_failed = tool_failed(text) if stated is None else stated
+    has_failed = (tool_failed(text) and not is_ok) if stated is None else stated
     return (text[:500] or _REPORTED) if has_failed else ""
 
 

@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from recorder.core.formats.base import Fields
 from recorder.core.formats.otlp.spans.attributes import first_text
-from recorder.core.formats.otlp.spans.names import is_codex
+from recorder.core.formats.otlp.spans.names import DETAILS, MESSAGE_EVENTS, MODEL_CALL, is_codex
 
 Kind = Literal["model", "tool", "agent", "frame", "noise", "note"]  # note: a log record
 
+# Attributes of usage and messages of a call.
+_IS_CALL = re.compile(
+    r"gen_ai\.usage\.|gen_ai\.(?:input|output)\.messages$|gen_ai\.(?:prompt|completion)(?:\.|$)"
+    r"|llm\.(?:input|output)_messages\.|llm\.(?:token_count|usage)\.|ai\.usage\.|ai\.prompt\.messages$"
+    r"|langfuse\.observation\.usage_details$"
+)
 _ORDER: tuple[Kind, ...] = ("model", "tool", "agent")  # of several kinds the first one counts
 _OPERATION = ("gen_ai.operation.name",)
 _OPERATIONS: dict[str, Kind] = {
     **dict.fromkeys(("chat", "text_completion", "generate_content", "llm_call", "completion"), "model"),
+    # LiteLLM, Semantic Kernel and gateways write the method of the API.
+    **dict.fromkeys(
+        ("acompletion", "atext_completion", "responses", "aresponses", "anthropic_messages"), "model"
+    ),
+    **dict.fromkeys(("chat.completions", "chat_completion", "chat_completions", "text.completions"), "model"),
     **dict.fromkeys(("execute_tool", "tool_call"), "tool"),
     "invoke_agent": "agent",
 }
+# Parts of the names of operations and kinds that are no model call, although they may name a model and usage.
+_OTHERS = re.compile(
+    r"embed|retriev|rerank|guardrail|moderat|speech|transcri|image|memory|workflow|plan|agent|task|tool|step"
+    r"|cycle|fetch|chain|evaluat|event|framework|prompt|search|batch",
+    re.IGNORECASE,
+)
+_KINDS = (
+    *("gen_ai.operation.name", "openinference.span.kind", "langfuse.observation.type", "langsmith.span.kind"),
+    *("traceloop.span.kind", "span.type", "llm.request.type", "spring.ai.kind"),
+)
+_LANGFUSE: dict[str, Kind] = {"generation": "model", "agent": "agent", "tool": "tool"}
+_LANGSMITH: dict[str, Kind] = {"llm": "model", "tool": "tool"}
 _OPENINFERENCE: dict[str, Kind] = {"LLM": "model", "TOOL": "tool", "AGENT": "agent"}
 _CLAUDE: dict[str, Kind] = {"llm_request": "model", "tool": "tool", "interaction": "agent"}
 _VERCEL_CALLS = (".doGenerate", ".doStream")
@@ -35,15 +59,24 @@ def kind_of(name: str, scope: str, attributes: Fields) -> Kind:
     found = set(_kinds(name, scope, attributes))
     if "tool" in found and "(merged" in name:  # Google ADK adds it after parallel calls
         return "frame"
-    rest: Kind = (
-        "noise" if is_codex(scope) else "frame"
-    )  # Codex sends hundreds of internal spans for a prompt
+    # Codex sends hundreds of internal spans for a prompt.
+    rest: Kind = "noise" if is_codex(scope) else "frame"
     return next((kind for kind in _ORDER if kind in found), rest)
+
+
+def looks_like_a_call(attributes: Fields, events: Sequence[tuple[str, Fields]]) -> bool:
+    """Return whether a span of no known kind is a model call: it names a model, and has usage or messages."""
+    kinds = (first_text(attributes, (name,)) for name in _KINDS)
+    if any(map(_OTHERS.search, kinds)) or not first_text(attributes, MODEL_CALL):
+        return False
+    return any(map(_IS_CALL.match, attributes)) or any(
+        name in (DETAILS, *MESSAGE_EVENTS) for name, _ in events
+    )
 
 
 def _kinds(name: str, scope: str, attributes: Fields) -> Iterator[Kind | None]:
     """Yield the kind that each convention gives a span; None where it gives none."""
-    yield _OPERATIONS.get(first_text(attributes, _OPERATION))
+    yield _OPERATIONS.get(first_text(attributes, _OPERATION).lower())
     yield _OPENINFERENCE.get(first_text(attributes, ("openinference.span.kind",)).upper())
     yield _vercel(name, attributes)
     yield _CLAUDE.get(first_text(attributes, ("span.type",)))
@@ -51,6 +84,9 @@ def _kinds(name: str, scope: str, attributes: Fields) -> Iterator[Kind | None]:
     yield _PYDANTIC.get(name) if scope == "pydantic-ai" else None
     yield _REQUESTS.get(first_text(attributes, ("llm.request.type",)))
     yield _TRACELOOP.get(first_text(attributes, ("traceloop.span.kind",)))
+    yield _LANGFUSE.get(first_text(attributes, ("langfuse.observation.type",)).lower())
+    yield _LANGSMITH.get(first_text(attributes, ("langsmith.span.kind",)).lower())
+    yield "tool" if first_text(attributes, ("spring.ai.kind",)) == "tool_call" else None
     yield _codex(name, attributes) if is_codex(scope) else None
 
 

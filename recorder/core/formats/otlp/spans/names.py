@@ -15,12 +15,69 @@ SESSION = (
     "conversation.id",  # Codex
     "ai.telemetry.metadata.sessionId",  # Vercel AI SDK, set by the program
     "ai.telemetry.metadata.session_id",
+    "ai.settings.context.sessionId",  # Vercel AI SDK from 7 on
+    "ai.settings.context.session_id",
     "traceloop.association.properties.session_id",  # traceloop
-    "traceloop.association.properties.thread_id",
-    "group_id",  # logfire for openai-agents, on the root
     "langfuse.session.id",
+    "langsmith.metadata.session_id",  # LangSmith: metadata that the program set
+    "langsmith.trace.session_id",
+    "spring.ai.chat.client.conversation.id",  # Spring AI
+    "lmnr.association.properties.session_id",  # Laminar
+    "mlflow.trace.session",
+    "openlit.session.id",
+    "gen_ai.session.id",
+    "lk.session_id",  # LiveKit
+    "copilot_chat.session_id",
+    "aws.bedrock.agentcore.session.id",
+    "session_id",
+    "sessionId",
+    "conversation_id",
+    "conversationId",
+    "gen_ai.conversation_id",
+    "ai.telemetry.metadata.conversationId",
+    "ai.telemetry.metadata.chatId",
+    "ai.settings.context.conversationId",
+    "ai.settings.context.chatId",
+    "metadata.session_id",
+    "traceloop.association.properties.thread_id",
+    "traceloop.association.properties.conversation_id",
+    "ai.telemetry.metadata.threadId",
+    "ai.settings.context.threadId",
+    "langsmith.metadata.thread_id",
+    "langsmith.metadata.conversation_id",
+    "gen_ai.thread.id",
+    "wandb.thread_id",
+    "thread_id",
+    "threadId",
+    "gen_ai.openai.thread.id",
+    "group_id",  # logfire for openai-agents, on the root
 )
-METADATA_SESSION = ("session_id", "thread_id", "sessionId")  # within `metadata`: LangGraph
+METADATA_SESSION = ("session_id", "thread_id", "sessionId", "conversation_id", "threadId")  # in `metadata`
+METADATA_USER = ("user_id", "userId", "langfuse_user_id", "ls_user_id")
+THREAD = ("thread.id",)
+TAGS = ("tag.tags", "langfuse.trace.tags", "langfuse.tags", "ai.telemetry.metadata.tags")  # lists, or JSON
+USER = (
+    "user.id",  # OpenTelemetry, OI
+    "enduser.id",  # OpenTelemetry until 1.28
+    "enduser.pseudo.id",
+    "langfuse.user.id",
+    "ai.telemetry.metadata.userId",  # Vercel AI SDK, set by the program
+    "ai.telemetry.metadata.user_id",
+    "ai.settings.context.userId",  # Vercel AI SDK from 7 on
+    "ai.settings.context.user_id",
+    "traceloop.association.properties.user_id",  # traceloop
+    "langsmith.metadata.user_id",
+    "lmnr.association.properties.user_id",  # Laminar
+    "mlflow.trace.user",
+    "gen_ai.user.id",
+    "gen_ai.user",
+    "user_id",
+    "userId",
+    "llm.user",
+    "gen_ai.request.user",
+    "metadata.user_api_key_end_user_id",  # LiteLLM
+    "metadata.user_id",
+)
 AGENT = (
     "gen_ai.agent.name",  # GenAI
     "agent.name",  # OI
@@ -34,6 +91,7 @@ TOOL = (
     "tool.name",  # OI
     "ai.toolCall.name",  # Vercel AI SDK
     "tool_name",  # Claude Code, Codex
+    "spring.ai.tool.definition.name",  # Spring AI
     "traceloop.entity.name",
 )
 CHILD = ("subagent_type", "coworker")  # the agent that a tool delegates to: Claude Code, crewAI
@@ -53,9 +111,12 @@ ARGUMENTS = (
     "traceloop.entity.input",
     "input.value",  # OI
     "input",  # logfire for openai-agents
+    "spring.ai.tool.call.arguments",  # Spring AI
+    "langfuse.observation.input",  # Langfuse
     "tool_input",  # Claude Code logs
     "arguments",  # Codex logs
     "function_args",  # Gemini CLI logs
+    "gen_ai.prompt",  # LangSmith
 )
 RESULT = (
     "gen_ai.tool.call.result",  # GenAI
@@ -65,15 +126,22 @@ RESULT = (
     "traceloop.entity.output",
     "output.value",  # OI
     "output",  # logfire for openai-agents, Codex logs
+    "spring.ai.tool.call.result",  # Spring AI
+    "langfuse.observation.output",  # Langfuse
+    "gen_ai.completion",  # LangSmith
 )
-MODEL = (
+MODEL_CALL = (
     "gen_ai.response.model",  # GenAI
     "ai.response.model",  # Vercel AI SDK
     "gen_ai.request.model",  # GenAI
     "llm.model_name",  # OI
     "ai.model.id",  # Vercel AI SDK
-    "model",  # Claude Code, Codex
+    "langfuse.observation.model.name",  # Langfuse
+    "gen_ai.response_model",
+    "llm.response.model",  # traceloop, older releases
+    "llm.request.model",
 )
+MODEL = (*MODEL_CALL, "langsmith.metadata.ls_model_name", "model")  # Claude Code, Codex
 PROVIDER = (
     "gen_ai.provider.name",  # GenAI
     "gen_ai.system",  # GenAI until 1.36
@@ -91,61 +159,14 @@ FINISH = (
     "anthropic.message.stop_reason",
     "gen_ai.completion.0.finish_reason",  # traceloop, older releases
 )
-INPUT_TOKENS = (
-    "gen_ai.usage.input_tokens",  # GenAI
-    "llm.token_count.prompt",  # OI
-    "ai.usage.inputTokens",  # Vercel AI SDK
-    "ai.usage.promptTokens",  # Vercel AI SDK until 4
-    "gen_ai.usage.prompt_tokens",  # GenAI until 1.27
-    "input_tokens",  # Claude Code
-    "input_token_count",  # Codex and Gemini CLI logs
-)
-OUTPUT_TOKENS = (
-    "gen_ai.usage.output_tokens",
-    "llm.token_count.completion",
-    "ai.usage.outputTokens",
-    "ai.usage.completionTokens",
-    "gen_ai.usage.completion_tokens",
-    "output_tokens",
-    "output_token_count",
-)
-CACHE_READ = (
-    "gen_ai.usage.cache_read.input_tokens",
-    "gen_ai.usage.cache_read_input_tokens",
-    "llm.token_count.prompt_details.cache_read",
-    "ai.usage.inputTokenDetails.cacheReadTokens",
-    "ai.usage.cachedInputTokens",
-    "gen_ai.usage.cached_tokens",
-    "cache_read_tokens",
-    "cached_token_count",
-    "cached_content_token_count",
-)
-CACHE_WRITE = (
-    "gen_ai.usage.cache_creation.input_tokens",
-    "gen_ai.usage.cache_write.input_tokens",  # the anthropic client
-    "gen_ai.usage.cache_creation_input_tokens",
-    "llm.token_count.prompt_details.cache_write",
-    "ai.usage.inputTokenDetails.cacheWriteTokens",
-    "cache_creation_tokens",
-    "cache_write_token_count",
-)
-CACHE_WRITE_1H = ("anthropic.usage.cache_creation.ephemeral_1h_input_tokens",)
-REASONING = (
-    "gen_ai.usage.details.reasoning_tokens",  # pydantic-ai
-    "gen_ai.usage.reasoning.output_tokens",  # Google ADK
-    "gen_ai.usage.reasoning_tokens",
-    "llm.token_count.completion_details.reasoning",
-    "ai.usage.reasoningTokens",
-    "ai.usage.outputTokenDetails.reasoningTokens",
-    "codex.usage.reasoning_output_tokens",
-    "reasoning_token_count",
-    "thoughts_token_count",
-)
-COST = "gen_ai.usage.cost"  # dollars; OpenLIT, LiteLLM and our own export
-USAGE_JSON = ("usage", "gen_ai.usage.raw")  # logfire for openai-agents: cache and reasoning are only there
 SYSTEM_TEXT = ("gen_ai.system_instructions",)
 INPUT_MESSAGES = ("gen_ai.input.messages", "ai.prompt.messages", "gen_ai.prompt", "raw_input", "input")
 OUTPUT_MESSAGES = ("gen_ai.output.messages", "gen_ai.completion", "output")
+# Attributes with a whole request or response, or a plain text.
+REQUESTS = ("langfuse.observation.input", "gen_ai.prompt", "input.value", "gen_ai.input.messages",
+            "llm.prompts", "traceloop.entity.input")  # fmt: skip
+RESPONSES = ("langfuse.observation.output", "gen_ai.completion", "output.value", "gen_ai.output.messages",
+             "llm.completions", "traceloop.entity.output")  # fmt: skip
 DETAILS = "gen_ai.client.inference.operation.details"  # event or log record with a call's messages
 # Events or log records with one message each, until GenAI 1.36; in the usual order of a call.
 MESSAGE_EVENTS = (

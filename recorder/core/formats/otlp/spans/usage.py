@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recorder.core.formats.base import Fields, object_field
-from recorder.core.formats.otlp.spans import names
+from recorder.core.formats.otlp.spans import usage_names
 from recorder.core.formats.otlp.spans.attributes import decoded_object, first_count, integer
 from recorder.core.records import Json
 
@@ -13,38 +13,72 @@ EXCLUDES_REASONING = frozenset(("gemini-cli",))  # emitters whose output figure 
 
 
 def usage_of(attributes: Fields, runtime: str) -> dict[str, int] | None:
-    """Return the usage that a span reports; None if it reports none, which is not 0."""
-    total_in = first_count(attributes, names.INPUT_TOKENS)
-    output = first_count(attributes, names.OUTPUT_TOKENS)
+    """Return the usage that a span reports; None if it reports none, which is not 0.
+
+    Whether the input includes cached tokens, and the output reasoning, is decided by the total, if there is
+    one: some emitters of one convention include them and some do not.
+    """
+    inner = next(
+        (found for name in usage_names.USAGE_JSON if (found := decoded_object(attributes.get(name)))), {}
+    )
+    total_in = _count(first_count(attributes, usage_names.INPUT_TOKENS), inner, usage_names.JSON_INPUT)
+    output = _count(first_count(attributes, usage_names.OUTPUT_TOKENS), inner, usage_names.JSON_OUTPUT)
     if total_in is None and output is None:
         return None
-    inner = next((found for name in names.USAGE_JSON if (found := decoded_object(attributes.get(name)))), {})
-    of_input = object_field(inner, "input_tokens_details") or object_field(inner, "prompt_tokens_details")
-    of_output = object_field(inner, "output_tokens_details") or object_field(
-        inner, "completion_tokens_details"
-    )
-    reads = ("cached_tokens", "cache_read_tokens")
-    read = _count(first_count(attributes, names.CACHE_READ), of_input, reads)
-    write = _count(first_count(attributes, names.CACHE_WRITE), of_input, ("cache_write_tokens",))
-    reasoning = _count(first_count(attributes, names.REASONING), of_output, ("reasoning_tokens",))
-    usage: dict[str, int] = {"total_in": total_in or 0, "output": output or 0}
-    if read is not None:
-        usage["cache_read"] = read
-    if write is not None:
-        usage["cache_write"] = write
-    if reasoning is not None:
-        usage["reasoning"] = reasoning
-    if hour := first_count(attributes, names.CACHE_WRITE_1H):
+    usage = {"total_in": total_in or 0, "output": output or 0} | _parts(attributes, inner)
+    if hour := first_count(attributes, usage_names.CACHE_WRITE_1H):
         usage["cache_write_1h"] = hour
-    cached = (read or 0) + (write or 0)
-    if runtime in EXCLUDES_CACHE:
+    cached = usage.get("cache_read", 0) + usage.get("cache_write", 0)
+    reasoning = usage.get("reasoning", 0)
+    total = _count(first_count(attributes, usage_names.TOTAL_TOKENS), inner, usage_names.JSON_TOTAL)
+    without_cache, without_reasoning = _left_out(usage, total, cached, reasoning)
+    if runtime in EXCLUDES_CACHE or without_cache:
         usage["total_in"] += cached
     elif usage["total_in"] < cached:  # a figure below its parts leaves them out after all
         usage["total_in"] += cached
         usage[WITHOUT_CACHE] = 1
-    if runtime in EXCLUDES_REASONING:
-        usage["output"] += reasoning or 0
+    if runtime in EXCLUDES_REASONING or without_reasoning:
+        usage["output"] += reasoning
     return usage
+
+
+def _parts(attributes: Fields, inner: Fields) -> dict[str, int]:
+    """Return the figures that are parts of others, as far as sent."""
+    of_input = object_field(inner, "input_tokens_details") or object_field(inner, "prompt_tokens_details")
+    of_output = object_field(inner, "output_tokens_details") or object_field(
+        inner, "completion_tokens_details"
+    )
+    parts = {
+        "cache_read": (usage_names.CACHE_READ, inner | of_input, usage_names.JSON_CACHE_READ),
+        "cache_write": (usage_names.CACHE_WRITE, inner | of_input, usage_names.JSON_CACHE_WRITE),
+        "reasoning": (usage_names.REASONING, inner | of_output, usage_names.JSON_REASONING),
+    }
+    found = {
+        name: _count(first_count(attributes, flat), details, keys)
+        for name, (flat, details, keys) in parts.items()
+    }
+    return {name: count for name, count in found.items() if count is not None}
+
+
+def _left_out(usage: dict[str, int], total: int | None, cached: int, reasoning: int) -> tuple[bool, bool]:
+    """Return whether the input leaves out cached tokens, and the output reasoning, by the total."""
+    rest = None if total is None else total - usage["total_in"] - usage["output"]
+    if not rest:
+        return False, False
+    return rest in (cached, cached + reasoning) and cached > 0, (
+        rest in (reasoning, cached + reasoning) and reasoning > 0 and rest != cached
+    )
+
+
+def reported_cost_nano(attributes: Fields) -> int:
+    """Return the cost that a span reports in nano-dollars, under any name; -1 if there is none."""
+    objects = (decoded_object(attributes.get(name)) for name in usage_names.COST_JSON)
+    values = [*(attributes.get(name) for name in usage_names.COST), *(each.get("total") for each in objects)]
+    found = next((cost for value in values if (cost := cost_nano(value)) >= 0), -1)
+    for parts in usage_names.COST_PARTS if found < 0 else ():
+        costs = [cost for name in parts if (cost := cost_nano(attributes.get(name))) >= 0]
+        found = sum(costs) if costs and found < 0 else found
+    return found
 
 
 def merged(outer: dict[str, int] | None, inner: dict[str, int] | None) -> dict[str, int] | None:

@@ -9,7 +9,7 @@ import pytest
 
 from recorder.ledger import calls, follower
 from recorder.models import AuditEntry, LedgerBlock, LedgerCall, Session, Turn
-from tests.recorder.ledger import carried_file
+from tests.recorder.ledger import carried_file, changing_requests
 from tests.support import build
 
 HOSTILE = '"><img src=x onerror=alert(1)>'
@@ -80,6 +80,25 @@ def test_a_miss_is_opened_with_its_multiplication_and_its_idle_time(carried, ses
     assert re.search(product, page.text)
     assert carried_file.LOST_TOKENS == 12_865
     assert re.search(r"passed since the call before ?; the provider keeps a prefix for 5m 00s", page.text)
+
+
+def test_a_miss_says_what_changed_how_much_was_read_and_what_the_provider_says(feed, session):
+    events = changing_requests.events()
+    ends = [event for event in events if event["type"] == "TurnEnd"]
+    ends[1]["message"]["diagnostics"] = {"cache_miss_reason": {"type": "system_changed"}}
+    ends[2]["message"]["diagnostics"] = {"cache_miss_reason": {"type": "tools_changed"}}
+    ends[8]["message"]["diagnostics"] = {"cache_miss_reason": {"type": "previous_message_not_found"}}
+    feed(*events)
+    follower.run_all()
+
+    pages = [session(query=f"?tab=context&turn={turn}").text for turn in (2, 3, 9)]
+
+    assert "again: the system prompt changed (a time in it)." in pages[0]
+    assert "0% of the cache was read" in pages[0]
+    assert re.search(r"The provider's own reason: system_changed ?\. It says the same\.", pages[0])
+    assert "It disagrees with the requests as they were recorded." in pages[1]
+    assert "again: the request changed, and the cache had expired by then (a time)." in pages[2]
+    assert "It neither confirms nor contradicts the verdict." in pages[2]
 
 
 def test_an_edited_history_shows_both_texts_with_the_change_marked(carried, session):

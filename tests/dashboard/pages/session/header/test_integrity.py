@@ -22,6 +22,12 @@ def test_the_strip_of_a_complete_session_says_so(feed, session):
     assert "Recording complete" in words(strip.html())
 
 
+def test_the_strip_of_an_open_session_says_no_more_than_that_nothing_is_missing(feed, session):
+    feed(build.agent_start("s.a.1"))
+    assert "No gaps" in session().text
+    assert "Recording complete" not in session().text
+
+
 def test_the_strip_counts_and_links_late_unknown_rejected_conflicting_and_orphan_events(
     project, feed, session
 ):

@@ -5,7 +5,7 @@ import json
 import random
 
 from recorder.core.formats.otlp.joining import home_of, keys_of
-from recorder.core.formats.otlp.spans.digest import read_item
+from recorder.core.formats.otlp.spans.reading import read_item
 from recorder.core.formats.otlp.unit import Unit
 
 SECOND = 10**9
@@ -18,7 +18,7 @@ def span(number, parent=None, name="span", at=(0, 1), attributes=None, **about):
     """Return the line of a span; `at` is when it begins and ends, in seconds."""
     begin, end = at
     body = {
-        "traceId": about.get("trace", "aa") * 16,
+        "traceId": (about.get("trace", "aa") * 16)[:32],
         "spanId": f"{number:016x}",
         "name": name,
         "startTimeUnixNano": str(START + int(begin * SECOND)),
@@ -59,6 +59,17 @@ def llm(calls=(), messages=(), **given):
 
 def result(call_id, content="rain"):
     return {"role": "tool", "tool_call_id": call_id, "content": content}
+
+
+def call_message(call_id, name="get_weather", arguments="{}"):
+    """Return the message of an assistant that asked for a tool call, as a later call is sent it."""
+    path = "tool_calls.0.tool_call"
+    return {
+        "role": "assistant",
+        f"{path}.id": call_id,
+        f"{path}.function.name": name,
+        f"{path}.function.arguments": arguments,
+    }
 
 
 def loops(lines, orders=3):

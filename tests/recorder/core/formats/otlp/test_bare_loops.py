@@ -2,23 +2,27 @@
 
 import pytest
 
-from tests.recorder.core.formats.otlp.build import OPENINFERENCE, llm, loops, result, span
+from tests.recorder.core.formats.otlp.build import OPENINFERENCE, call_message, llm, loops, result, span
 
 DAY = 86_400
+USER = {"role": "user", "content": "Weather?"}
 
 
-def call(trace, start, session="", **about):
+def call(trace, start, session="", *, id="call_0", prompt="Weather?", arguments="{}", **about):
     """Return a model call that asks for a tool."""
-    return _model(trace, start, session, llm([(about.pop("id", "call_0"), "get_weather", "{}")]), **about)
+    sent = llm([(id, "get_weather", arguments)], [{"role": "user", "content": prompt}])
+    return _model(trace, start, session, sent, **about)
 
 
-def answer(trace, start, session="", **about):
-    """Return a model call that was sent the result of a tool."""
-    return _model(trace, start, session, llm([], [result(about.pop("id", "call_0"))]), **about)
+def answer(trace, start, session="", *, id="call_0", prompt="Weather?", arguments="{}", **about):
+    """Return a model call that was sent the result of a tool, and what came before it."""
+    before = [{"role": "user", "content": prompt}, call_message(id, arguments=arguments)]
+    return _model(trace, start, session, llm([], [*before, result(id)]), **about)
 
 
 def _model(trace, start, session, attributes, end=None, **about):
     attributes |= {"session.id": session} if session else {}
+    attributes |= {"user.id": about.pop("user")} if "user" in about else {}
     at = (start, start + 1 if end is None else end)
     return span(
         1, None, "ChatCompletion", at, attributes, trace=trace, scope=f"{OPENINFERENCE}openai", **about
@@ -79,7 +83,31 @@ def test_a_failed_call_and_its_repetition_have_the_same_results():
 def test_a_long_run_is_one_loop():
     ids = [f"call_{number % 2}" for number in range(7)]
     steps = [
-        _model(f"1{number}", 10 * number, "", llm([(ids[number + 1], "f", "{}")], [result(ids[number])]))
+        _model(
+            f"1{number}",
+            10 * number,
+            "",
+            llm(
+                [(ids[number + 1], "get_weather", "{}")],
+                [USER, call_message(ids[number]), result(ids[number])],
+            ),
+        )
         for number in range(6)
     ]
     assert shape([*steps, answer("99", 60, id=ids[6])]) == [("101010", 7, 6)]
+
+
+def test_users_without_a_session_stay_apart():
+    lines = [call("0a", 0, user="a"), call("1a", 0.5, user="b"), answer("0b", 2, user="a")]
+    assert shape([*lines, answer("1b", 2.2, user="b")]) == [("0a0a0a", 2, 1), ("1a1a1a", 2, 1)]
+
+
+def test_users_of_one_session_are_two_loops():
+    lines = [call("0a", 0, "s", user="a"), answer("0b", 2, "s", user="b")]
+    assert [turns for _, turns, _ in shape(lines)] == [1, 1]
+
+
+@pytest.mark.parametrize("other", [{"prompt": "Rain?"}, {"arguments": '{"city": "Lima"}'}])
+def test_calls_without_a_session_are_one_loop_only_if_they_share_their_history(other):
+    assert [turns for _, turns, _ in shape([call("0a", 0), answer("0b", 2)])] == [2]
+    assert [turns for _, turns, _ in shape([call("0a", 0), answer("0b", 2, **other)])] == [1, 1]

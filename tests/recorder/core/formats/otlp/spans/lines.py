@@ -3,7 +3,7 @@
 import itertools
 import json
 
-from recorder.core.formats.otlp.spans.digest import read_item
+from recorder.core.formats.otlp.spans.reading import read_item
 from recorder.core.formats.otlp.unit import Unit
 
 TRACE = "a" * 32

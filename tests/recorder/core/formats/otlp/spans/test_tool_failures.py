@@ -2,7 +2,7 @@
 
 import pytest
 
-from recorder.core.formats.otlp.spans.blocks import tool_failed
+from recorder.core.formats.otlp.spans.content.blocks import tool_failed
 from tests.recorder.core.formats.otlp.spans.lines import span
 
 # As command-line tools, shells and frameworks write them.

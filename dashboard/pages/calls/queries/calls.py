@@ -1,0 +1,130 @@
+"""The tool calls of a project that match a query, and what each tool took and how often it failed.
+
+Bound: calls of the newest `SESSIONS` sessions of the period, which the page says; the orders by duration and
+errors have no index, and read these calls alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Max, Q, QuerySet, Sum
+
+from dashboard.live.paged_list import Listing, listing
+from dashboard.pages.calls.params import CALL_SORTS, Calls
+from dashboard.query_language.conditions import tool_call_condition
+from dashboard.web import links
+from dashboard.web.time_range import time_range
+from recorder.models import Project, Session, ToolCall
+
+SESSIONS = 2_000
+TOOLS_MAX = 20
+READ = (
+    *("tool_name", "state", "summary", "started_at", "ended_at", "duration_ms", "turn__ordinal"),
+    *("loop__session__title", "loop__session__session_id", "loop__agent_id"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    """One tool call."""
+
+    url: str
+    tool: str
+    state: str
+    summary: str
+    session: str
+    agent: str
+    started_at: datetime | None
+    duration_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRow:
+    """The calls of one tool."""
+
+    name: str
+    calls: int
+    failed: int
+    total_ms: int | None
+    longest_ms: int | None
+    url: str
+
+    @property
+    def failure_rate(self) -> float:
+        return self.failed / self.calls
+
+
+@dataclass(frozen=True, slots=True)
+class CallList:
+    """A page of tool calls, and the tools with most time."""
+
+    rows: Sequence[CallRow]
+    listing: Listing
+    tools: Sequence[ToolRow]
+    slowest: str  # the link to the call that took longest, "" without calls
+
+
+def call_list(project: Project, address: Calls, now: datetime) -> CallList:
+    """Return a page of tool calls and the totals of their tools. Eight queries at most."""
+    calls = _matching(project, address, now)
+    found = listing(calls, address, address.order)
+    slowest = CALL_SORTS["-duration"].sort(calls).values_list("pk", flat=True).first()
+    read = ToolCall.objects.select_related("loop__session", "turn").only(*READ)
+    by_key = read.in_bulk([*found.pks, *([slowest] if slowest else [])])
+    rows = [_row(project.slug, by_key[pk]) for pk in found.pks if pk in by_key]
+    longest = by_key.get(slowest) if slowest else None
+    return CallList(rows, found, _tools(calls, address), _row(project.slug, longest).url if longest else "")
+
+
+def _matching(project: Project, address: Calls, now: datetime) -> QuerySet[ToolCall]:
+    within = time_range(address, now).within("last_event_at")
+    recent = Session.objects.filter(project=project, **within).order_by("-last_event_at", "-pk")
+    matches = address.query_text.on(tool_call_condition, project.pk, now, address.reader)
+    newest = list(recent.values_list("pk", flat=True)[:SESSIONS])
+    return ToolCall.objects.filter(matches, loop__session__in=newest)
+
+
+def _tools(calls: QuerySet[ToolCall], address: Calls) -> list[ToolRow]:
+    failed = Count("pk", filter=Q(state="failed"))
+    sums = (
+        calls.order_by()
+        .values("tool_name")
+        .annotate(calls=Count("pk"), failed=failed, total=Sum("duration_ms"), longest=Max("duration_ms"))
+    )
+    rows = sums.order_by("-calls", "tool_name")[:TOOLS_MAX]
+    return [
+        ToolRow(
+            name=row["tool_name"],
+            calls=row["calls"],
+            failed=row["failed"],
+            total_ms=row["total"],
+            longest_ms=row["longest"],
+            url=address.but(q=_with_tool(address.q, row["tool_name"])).query,
+        )
+        for row in rows
+    ]
+
+
+def _with_tool(q: str, name: str) -> str:
+    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{q} tool:"{quoted}"'.strip()
+
+
+def _row(slug: str, call: ToolCall) -> CallRow:
+    loop, session = call.loop, call.loop.session
+    url = links.loop(slug, session.pk, loop.pk)
+    if call.turn:
+        url = links.loop(slug, session.pk, loop.pk, turn=call.turn.ordinal + 1) + f"#session-tool-{call.pk}"
+    return CallRow(
+        url=url,
+        tool=call.tool_name,
+        state=call.state,
+        summary=call.summary,
+        session=session.title or session.session_id,
+        agent=loop.agent_id,
+        started_at=call.started_at,
+        duration_ms=call.duration_ms,
+    )

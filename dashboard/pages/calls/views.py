@@ -1,0 +1,82 @@
+"""Views of the tool calls of a project and of the turns of a session."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from dashboard.pages.calls.params import FILTERS, Calls, Turns, heads
+from dashboard.pages.calls.queries import calls as call_queries
+from dashboard.pages.calls.queries import turns as turn_queries
+from dashboard.query_language.box import query_box
+from dashboard.security.access import member
+from dashboard.web import links
+from dashboard.web.query_params import whole_number
+from recorder.models import Project, Session
+
+CALL_COLUMNS = {
+    "tool": "Tool",
+    "session": "Session",
+    "errors": "State",
+    "duration": "Duration",
+    "when": "When",
+}
+TURN_COLUMNS = {
+    "turn": "Turn",
+    "agent": "Agent",
+    "model": "Model",
+    "cost": "Cost",
+    "tokens": "Tokens",
+    "duration": "Time",
+    "tools": "Tools",
+    "errors": "Errors",
+    "answer": "Answer",
+}
+
+
+@require_safe
+@member
+def calls(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show the tool calls of a project that match the query string, and their tools."""
+    address = Calls.parse(request.GET, request.user.pk)
+    found = call_queries.call_list(project, address, timezone.now())
+    context = {
+        "project": project,
+        "page": "calls",
+        "found": found,
+        "heads": heads(address, CALL_COLUMNS, frozenset(("tool", "session"))),
+        "most": call_queries.SESSIONS,
+        "bar": FILTERS.bar(
+            address,
+            links.page("calls", project.slug),
+            search=query_box("Search tool calls", address, project.slug),
+        ),
+    }
+    return render(request, "calls/index.html", context)
+
+
+@require_safe
+@member
+def turns(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Show the turns of a session in any order; `turn` redirects to the turn with that number."""
+    try:
+        session = turn_queries.session_of(project.pk, pk)
+    except Session.DoesNotExist as error:
+        raise Http404 from error
+    number = whole_number(request.GET.get("turn", ""))
+    if number and (url := turn_queries.nth(project.slug, session, number)):
+        return redirect(url)
+    address = Turns.parse(request.GET)
+    context = {
+        "project": project,
+        "page": "sessions",
+        "session": session,
+        "session_url": links.session(project.slug, session.pk),
+        "missing": number,
+        "found": turn_queries.turn_list(project.slug, session, address),
+        "heads": heads(address, TURN_COLUMNS, frozenset(("agent", "model", "answer"))),
+        "notes": address.notes,
+    }
+    return render(request, "calls/turns.html", context)

@@ -1,1 +1,0 @@
-"""The welcome page: instructions for sending the first event."""

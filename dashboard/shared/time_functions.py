@@ -1,0 +1,51 @@
+"""Functions of times in SQL, for both databases: day and hour as UTC text, the time between two columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import BigIntegerField, CharField, F, Func
+from django.db.models.expressions import Combinable
+from django.db.models.sql.compiler import SQLCompiler
+
+
+class Day(Func):
+    """The first ten characters of a time as SQLite stores it; TruncDay would call Python for each row."""
+
+    function = "SUBSTR"
+    template = "SUBSTR(%(expressions)s, 1, 10)"
+    output_field = CharField()
+    form = "YYYY-MM-DD"
+
+    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:
+        """Format a timestamp as SQLite stores it."""
+        template = f"TO_CHAR(%(expressions)s AT TIME ZONE 'UTC', '{self.form}')"
+        return self.as_sql(compiler, connection, template=template, **more)
+
+
+class Hour(Day):
+    """The first thirteen characters of a time: "2026-02-11 09"."""
+
+    template = "SUBSTR(%(expressions)s, 1, 13)"
+    form = "YYYY-MM-DD HH24"
+
+
+class Microseconds(Func):
+    """Microseconds from the first to the second of two times, which a list can be sorted and continued by."""
+
+    arity = 2
+    output_field = BigIntegerField()
+
+    def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **more: Any) -> Any:
+        begin, end = (compiler.compile(each) for each in self.get_source_expressions())
+        return f"django_timestamp_diff({end[0]}, {begin[0]})", [*end[1], *begin[1]]
+
+    def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **more: Any) -> Any:
+        begin, end = (compiler.compile(each) for each in self.get_source_expressions())
+        return f"(EXTRACT(EPOCH FROM ({end[0]} - {begin[0]})) * 1000000)::bigint", [*end[1], *begin[1]]
+
+
+def microseconds(begin: str, end: Combinable) -> Microseconds:
+    """Return the microseconds from a column to an expression."""
+    return Microseconds(F(begin), end)

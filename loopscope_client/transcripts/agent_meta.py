@@ -1,0 +1,58 @@
+"""The line that stands for the file `agent-ID.meta.json` beside the transcript of a sub-agent of Claude Code.
+
+That file alone names the call that started the sub-agent, and the sub-agent that made the call. What never
+changes of it is sent as a line before the first one of the transcript.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from loopscope_client.transcripts.open_file import opened
+
+TYPE = "agent-meta"
+SIZE_MAX, TEXT_MAX = 64 * 1024, 512  # bytes of the file, characters of a value
+_TEXTS = ("toolUseId", "parentAgentId", "agentType", "description")
+_DEPTH = "spawnDepth"
+
+
+def meta_line(path: Path, first_line: bytes) -> bytes:
+    """Return the line of the transcript of a sub-agent; b"" without such a file, or of another transcript."""
+    agent = path.name.removesuffix(".zst").removesuffix(".gz").removesuffix(".jsonl")
+    session = _text(_object(first_line), "sessionId") or _folder(path)
+    if not agent.startswith("agent-") or not session:
+        return b""
+    try:
+        with opened(path.with_name(f"{agent}.meta.json")) as file:
+            meta = _object(file.read(SIZE_MAX + 1))
+    except OSError:
+        return b""
+    found: dict[str, Any] = {name: text for name in _TEXTS if (text := _text(meta, name))}
+    depth = meta.get(_DEPTH)
+    if isinstance(depth, int) and not isinstance(depth, bool) and 0 <= depth < 1000:
+        found[_DEPTH] = depth
+    if not found:
+        return b""
+    about = {"type": TYPE, "sessionId": session, "agentId": agent.removeprefix("agent-")}
+    return json.dumps(about | found, separators=(",", ":")).encode()
+
+
+def _folder(path: Path) -> str:
+    """Return the session whose folder a transcript is in; "" if it is in none."""
+    above = [*path.parts[:-1]]
+    return above[at - 1] if "subagents" in above and (at := above.index("subagents")) else ""
+
+
+def _text(fields: dict[str, Any], name: str) -> str:
+    found = fields.get(name)
+    return found if isinstance(found, str) and found.isprintable() and len(found) <= TEXT_MAX else ""
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,226 @@
+"""The blocks of a message: text, thinking, tool calls and tool results, in the forms of all vendors."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from recorder.core.formats.base import Fields, object_field, parse_arguments
+from recorder.core.formats.otlp.spans.attributes import decoded
+from recorder.core.formats.otlp.spans.content.media import media_text
+from recorder.core.records import Json
+
+# An exception as languages print it: its name and a colon at the start, or Python's traceback.
+_EXCEPTION = re.compile(
+    r"\s*(?:Traceback \(most recent call last\)|(?:Uncaught |Unhandled )?[\w.]*(?:error|exception):)",
+    re.IGNORECASE,
+)
+_CODE = r"\[?(?:(?:process |command )?exited with code|exit code)(?:: ?| )(-?\d{1,9})\]?[ \t\r]*$"
+# An exit code on a line of its own, as command-line tools write it: as the first line, or after the fields
+# that Codex writes above the output of a command.
+_FIRST_CODE = re.compile(
+    r"\s*(?:(?:Chunk ID|Wall time): .*\n)*" + _CODE,
+    re.IGNORECASE | re.MULTILINE,
+)
+# As the last line, or before the fields that Gemini CLI writes below the output.
+_LAST_CODE = re.compile(
+    rf"^{_CODE}"
+    r"(?:\n(?:(?:Error|Signal|Background PIDs|Process Group PGID): .*|</untrusted_context>|[ \t]*))*\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TAIL_CHARS = 2_000  # of a result, in which its last exit code is searched
+_CANCELLED = "[Operation Cancelled]"  # Gemini CLI writes it into the error of a cancelled tool
+
+
+def tool_failed(text: str) -> bool:
+    """Return whether the text of a tool's result says that the tool failed.
+
+    The output of a tool may have the same words. They count only at the places and in the forms in which
+    command-line tools, shells and languages write them.
+    """
+    if _EXCEPTION.match(text):
+        return True
+    code = _FIRST_CODE.match(text) or _LAST_CODE.search(text[-_TAIL_CHARS:])
+    return code is not None and int(code[1]) != 0
+
+
+def text_of_result(value: Json) -> str:
+    """Return the result of a tool as text."""
+    value = decoded(value) if isinstance(value, str) and value[:1] in '{["' else value
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and all(isinstance(part, dict) and "text" in part for part in value):
+        return "\n".join(str(part["text"]) for part in value)  # type: ignore[index,call-overload]
+    if isinstance(value, dict):
+        value = message_in(value)
+        inner = first_of(value, "content", "output", "result", "response", "resultDisplay")
+        if isinstance(inner, str):
+            return inner
+        if isinstance(inner, list) and inner and all(isinstance(each, dict) for each in inner):
+            texts = [each.get("text") for each in inner if isinstance(each, dict)]
+            if all(isinstance(text, str) for text in texts):
+                return "\n".join(map(str, texts))
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def message_in(result: Fields) -> Fields:
+    """Return the fields of the message that a result is, such as LangChain's ToolMessage; else the result."""
+    for name in ("output", "data", "kwargs"):
+        inner = object_field(result, name)
+        if name == "output" and ("kwargs" in inner or "tool_call_id" in inner):  # traceloop's, LangSmith's
+            return message_in(inner) if "kwargs" in inner else inner
+        if name != "output" and "content" in inner:
+            return inner
+    return result
+
+
+def says_failed(message: Fields) -> bool | None:
+    """Return whether a message with the result of a tool states a failure; None if it does not say."""
+    stated = message.get("is_error", message.get("isError"))
+    if isinstance(stated, bool):
+        return stated
+    is_message = "content" in message or "tool_call_id" in message
+    return True if is_message and message.get("status") == "error" else None
+
+
+def first_of(fields: Fields, *keys: str) -> Json:
+    return next((fields[key] for key in keys if fields.get(key) not in (None, "")), None)
+
+
+def blocks_of(message: Fields) -> list[Fields]:
+    """Return the blocks of a message, tool results as blocks of type `result`."""
+    found: list[Fields] = []
+    if message.get("type") == "function_call":
+        return [call_block(message)]
+    if message.get("type") == "reasoning":
+        return [_thinking(message)]
+    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    if isinstance(reasoning, str) and reasoning:
+        found.append({"type": "thinking", "thinking": reasoning})
+    content = first_of(message, "parts", "content", "contents")
+    if isinstance(content, str):
+        found.append({"type": "text", "text": content})
+    elif isinstance(content, dict):
+        found.append({"type": "text", "text": text_of_result(content)})
+    elif isinstance(content, list):
+        found += [found_block for part in content if (found_block := _block(part)) is not None]
+    calls = message.get("tool_calls")
+    known = {block.get("id") for block in found if block["type"] == "toolCall"}
+    for call in calls if isinstance(calls, list) else []:
+        if isinstance(call, dict) and (block := call_block(call))["id"] not in known:
+            found.append(block)
+    return found
+
+
+def _block(part: Json) -> Fields | None:  # noqa: C901, PLR0911  one arm a form of part
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    if not isinstance(part, dict):
+        return None
+    kind = str(part.get("type") or "")
+    if (block := _bedrock_block(part)) is not None:
+        return block
+    if isinstance(call := part.get("functionCall"), dict):
+        return call_block(call)
+    if isinstance(answer := part.get("functionResponse"), dict):
+        return _response_block(answer)
+    if kind in ("tool_call", "tool-call", "tool_use", "function_call", "function"):
+        return call_block(part)
+    if kind in ("tool_call_response", "tool-result", "tool_result", "function_call_output"):
+        inner = first_of(part, "result", "response", "output", "content")
+        call_id = str(first_of(part, "id", "tool_use_id", "toolCallId", "tool_call_id", "call_id") or "")
+        return result_block(
+            call_id, str(first_of(part, "name", "toolName") or ""), text_of_result(inner), part
+        )
+    if kind in ("thinking", "reasoning", "redacted_thinking") or part.get("thought") is True:
+        return _thinking(part)
+    if (media := media_text(part)) is not None:
+        return {"type": "text", "text": media}
+    text = first_of(part, "text", "content")
+    if isinstance(text, str):
+        return {"type": "text", "text": text}
+    is_empty = "" in (part.get("text"), part.get("content"))  # Gemini CLI writes it as type `unknown`
+    if text is None and (is_empty or kind in ("output_text", "input_text", "text", "")):
+        return None
+    return {"type": "text", "text": f"[{kind or 'content'}]"}
+
+
+def response_text(answer: Fields) -> str:
+    """Return the text of a `functionResponse` of Gemini's API: its error, else what the tool returned."""
+    response = answer.get("response")
+    error = response.get("error") if isinstance(response, dict) else None
+    return text_of_result(error or response or None)
+
+
+def response_error(answer: Fields) -> str:
+    """Return the error in a `functionResponse` of Gemini's API; "" without one, or if it was cancelled."""
+    error = text_of_result(object_field(answer, "response").get("error") or None)
+    return "" if error.startswith(_CANCELLED) else error
+
+
+def _response_block(answer: Fields) -> Fields:
+    text, error = response_text(answer), response_error(answer)
+    call_id, name = str(answer.get("id") or ""), str(answer.get("name") or "")
+    stated: Fields = {"is_error": bool(error)} if error or text.startswith(_CANCELLED) else answer
+    return result_block(call_id, name, text, stated)
+
+
+def _bedrock_block(part: Fields) -> Fields | None:
+    """Return a block of Bedrock's Converse API, which strands-agents writes; None for another one."""
+    if isinstance(use := part.get("toolUse"), dict):
+        return call_block({"id": use.get("toolUseId"), "name": use.get("name"), "input": use.get("input")})
+    if isinstance(answer := part.get("toolResult"), dict):
+        stated: Fields = {"is_error": answer["status"] == "error"} if "status" in answer else {}
+        return result_block(
+            str(answer.get("toolUseId") or ""), "", text_of_result(answer.get("content")), stated
+        )
+    if isinstance(reasoning := part.get("reasoningContent"), dict):
+        inner = reasoning.get("reasoningText")
+        return _thinking(inner if isinstance(inner, dict) else {})
+    return None
+
+
+def is_block_list(value: Json) -> bool:
+    """Return whether a value is a list of blocks, and not text that is JSON by chance."""
+    known = {"text", "type", "toolUse", "toolResult", "reasoningContent", "image", "document", "cachePoint"}
+    known |= {"video", "audio", "functionCall", "functionResponse", "inlineData", "guardContent"}
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(each, dict) and known & each.keys() for each in value)
+    )
+
+
+def _thinking(part: Fields) -> Fields:
+    text = first_of(part, "thinking", "reasoning", "content", "text", "summary")
+    if isinstance(text, list):
+        text = "\n".join(str(first_of(each, "text") or "") for each in text if isinstance(each, dict))
+    return {"type": "thinking", "thinking": text if isinstance(text, str) else ""}
+
+
+def call_block(part: Fields) -> Fields:
+    inner = part.get("function")
+    function = inner if isinstance(inner, dict) else part
+    arguments = first_of(function, "arguments", "args", "input")
+    return {
+        "type": "toolCall",
+        "id": str(first_of(part, "call_id", "toolCallId", "tool_call_id", "id") or ""),
+        "name": str(first_of(function, "name", "toolName") or ""),
+        "arguments": parse_arguments(arguments if arguments is not None else {}),
+    }
+
+
+def result_block(call_id: str, name: str, text: str, source: Fields) -> Fields:
+    stated = says_failed(source)
+    return {
+        "type": "result",
+        "toolCallId": call_id,
+        "toolName": name,
+        "content": [{"type": "text", "text": text}],
+        "isError": tool_failed(text) if stated is None else stated,
+    }
+
+
+def plain_text(content: Json) -> str:
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(str(block.get("text") or "") for block in blocks if isinstance(block, dict))

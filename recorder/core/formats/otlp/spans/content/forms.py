@@ -1,0 +1,172 @@
+"""Messages in whichever form a sender wrote them: brings a value into a list of plain messages.
+
+A value is a list, an object or a text: JSON, JSON within JSON, JSON that was cut, or a plain text. Objects
+are requests and responses of providers, or messages of LangChain. What is no message is a text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from jiter import from_json
+
+from recorder.core.events.fields import without_infinities
+from recorder.core.formats import EVENT_VALUES
+from recorder.core.formats.base import Fields
+from recorder.core.formats.otlp.spans.content.blocks import is_block_list
+from recorder.core.formats.structure import has_more_values
+from recorder.core.records import Json
+
+CUT = " … [cut by the sender]"
+_ESCAPES = 3  # times that JSON may be within JSON
+_DEPTH = 8  # objects around messages
+_ROLES = frozenset(("human", "user", "ai", "assistant", "model", "system", "developer", "tool", "function"))
+# Fields that hold the messages of a request or a response, or a text, the first one that is there.
+_INNER = (
+    *("messages", "contents", "generations", "choices", "candidates", "output", "message", "input", "prompt"),
+    *("response", "completion", "question", "query", "task", "text", "content", "result"),
+)
+_ITEMS = ("function_call", "function_call_output", "reasoning")  # of the Responses API
+_AROUND = frozenset(("role", "message", "kwargs", "generation_info", "messages"))  # fields of no block
+_SYSTEM = ("system", "instructions", "system_prompt", "systemInstruction", "system_instruction")
+_TYPES = {
+    "HumanMessage": "user",
+    "AIMessage": "assistant",
+    "SystemMessage": "system",
+    "ToolMessage": "tool",
+    "FunctionMessage": "tool",
+}
+
+
+def messages_in(value: Json, role: str) -> list[Fields]:
+    """Return the messages in a value as objects with a role; `role` is that of a plain text."""
+    found = list(_messages(opened(value), role, 0))
+    return [] if found == [{"role": role, "content": ""}] else found
+
+
+def has_parts(value: Json) -> bool:
+    """Return whether a value is a list of parts of one message, and not of messages."""
+    if not isinstance(value, list) or not is_block_list(value):
+        return False
+    parts = [each for each in value if isinstance(each, dict)]
+    return not any(_AROUND & each.keys() or each.get("type") in _ITEMS for each in parts)
+
+
+def opened(value: Json) -> Json:
+    """Return a value whose text is decoded as far as it is JSON, also if it was escaped again or cut."""
+    for _ in range(_ESCAPES):
+        if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"'):
+            return value
+        if has_more_values(value.encode(errors="replace"), EVENT_VALUES):
+            return value
+        try:
+            found = without_infinities(json.loads(value))
+        except (ValueError, RecursionError):
+            return _completed(value)
+        if not isinstance(found, str | list | dict):
+            return value
+        value = found
+    return value
+
+
+def _completed(text: str) -> Json:
+    """Return the value of JSON that ends too early, with a mark where it was cut; other text stays text."""
+    if text.lstrip()[:2] not in ("[{", '{"', '["', "[[", '"[', '"{') and '":' not in text[:200]:
+        return text
+    try:
+        found = from_json(text.encode(errors="replace"), partial_mode="trailing-strings")
+    except ValueError:
+        return text
+    if isinstance(found, str):
+        inner = opened(found)
+        return inner if isinstance(inner, list | dict) else text
+    return _marked(found) if isinstance(found, list | dict) and found else text
+
+
+def _marked(value: Json) -> Json:
+    """Return a value with the mark at the end of its last text."""
+    if isinstance(value, str):
+        return value + CUT
+    if isinstance(value, list) and value:
+        return [*value[:-1], _marked(value[-1])]
+    if isinstance(value, dict) and value:
+        *rest, last = value
+        return {name: value[name] for name in rest} | {last: _marked(value[last])}
+    return value
+
+
+def _messages(value: Json, role: str, depth: int) -> Iterator[Fields]:
+    if isinstance(value, list):
+        yield from _of_list(value, role, depth)
+    elif isinstance(value, dict):
+        yield from _of_object(value, role, depth)
+    elif value is not None:
+        text = value if isinstance(value, str) else json.dumps(value)
+        yield {"role": role, "content": text}
+
+
+def _of_list(values: list[Json], role: str, depth: int) -> Iterator[Fields]:
+    is_pair = len(values) == 2 and isinstance(values[1], str) and values[0] in tuple(_ROLES)
+    if is_pair:  # LangChain's short form
+        yield {"role": values[0], "content": values[1]}
+    elif has_parts(values):
+        yield {"role": role, "content": values}
+    else:
+        for value in values if depth < _DEPTH else ():
+            yield from _messages(value, role, depth + 1)
+
+
+def _of_object(value: Fields, role: str, depth: int) -> Iterator[Fields]:
+    arguments = value.get("args"), value.get("kwargs")
+    if (message := _message_of(value, role)) is not None:
+        yield message
+    elif value.keys() <= {"args", "kwargs"} and any(isinstance(each, list | dict) for each in arguments):
+        yield from _of_arguments(value, role)
+    else:
+        yield from _around(value, role, depth)
+
+
+def _message_of(value: Fields, role: str) -> Fields | None:
+    """Return the message that an object is, also one of LangChain or the Responses API; else None."""
+    kwargs, names = value.get("kwargs"), value.get("id")
+    if isinstance(kwargs, dict) and isinstance(names, list) and names:  # serialized by LangChain
+        kind = str(names[-1]).removesuffix("Chunk")
+        return kwargs | {"role": _TYPES.get(kind, str(kwargs.get("type") or role))}
+    if _is_message(value):
+        return value if "role" in value else value | {"role": value["type"]}
+    return value if value.get("type") in _ITEMS else None
+
+
+def _around(value: Fields, role: str, depth: int) -> Iterator[Fields]:
+    """Yield the messages within a request, a response or another object around them."""
+    for name in _SYSTEM if depth < _DEPTH else ():
+        if isinstance(value.get(name), str | list | dict) and value[name]:
+            yield from _messages(value[name], "system", depth + 1)
+    for name in _INNER if depth < _DEPTH else ():
+        if isinstance(inner := value.get(name), str | list | dict) and inner:
+            finish = value.get("finish_reason") or value.get("finishReason")
+            for message in _messages(inner, "assistant" if name == "generations" else role, depth + 1):
+                yield message | ({"finish_reason": finish} if finish else {})
+            return
+    yield {"role": role, "content": json.dumps(value, ensure_ascii=False) if value else ""}
+
+
+def _of_arguments(value: Fields, role: str) -> Iterator[Fields]:
+    """Yield the first text among the arguments of a function that is traced as an agent."""
+    positional, named = value.get("args"), value.get("kwargs")
+    values = [
+        *(positional if isinstance(positional, list) else ()),
+        *(named.values() if isinstance(named, dict) else ()),
+    ]
+    text = next((each for each in values if isinstance(each, str) and each), None)
+    yield {"role": role, "content": text if text is not None else json.dumps(value, ensure_ascii=False)}
+
+
+def _is_message(value: Json) -> bool:
+    if not isinstance(value, dict):
+        return False
+    is_typed = value.get("type") in tuple(_ROLES) and "content" in value
+    return is_typed or (
+        "role" in value and bool(value.keys() & {"content", "parts", "contents", "tool_calls"})
+    )

@@ -1,0 +1,136 @@
+"""Names of tokens and costs of all conventions, in the order in which they are tried; see `names`."""
+
+from __future__ import annotations
+
+INPUT_TOKENS = (
+    "gen_ai.usage.input_tokens",  # GenAI
+    "llm.token_count.prompt",  # OI
+    "ai.usage.inputTokens",  # Vercel AI SDK
+    "ai.usage.promptTokens",  # Vercel AI SDK until 4
+    "gen_ai.usage.prompt_tokens",  # GenAI until 1.27
+    "llm.usage.prompt_tokens",
+    "llm.usage.input_tokens",
+    "input_tokens",  # Claude Code
+    "input_token_count",  # Codex and Gemini CLI logs
+)
+OUTPUT_TOKENS = (
+    "gen_ai.usage.output_tokens",
+    "llm.token_count.completion",
+    "ai.usage.outputTokens",
+    "ai.usage.completionTokens",
+    "gen_ai.usage.completion_tokens",
+    "llm.usage.completion_tokens",
+    "llm.usage.output_tokens",
+    "output_tokens",
+    "output_token_count",
+)
+TOTAL_TOKENS = (
+    "gen_ai.usage.total_tokens",
+    "llm.token_count.total",
+    "llm.usage.total_tokens",  # traceloop, older releases
+    "ai.usage.totalTokens",
+    "ai.usage.tokens",
+    "total_tokens",
+)
+CACHE_READ = (
+    "gen_ai.usage.cache_read.input_tokens",
+    "gen_ai.usage.cache_read_input_tokens",
+    "llm.token_count.prompt_details.cache_read",
+    "ai.usage.inputTokenDetails.cacheReadTokens",
+    "ai.usage.cachedInputTokens",
+    "gen_ai.usage.cached_tokens",
+    "gen_ai.usage.cached_input_tokens",
+    "gen_ai.usage.cache_read_tokens",
+    "gen_ai.usage.input_tokens.cached",
+    "gen_ai.usage.input_tokens.cache_read",
+    "gen_ai.usage.input_tokens_details.cached_tokens",
+    "gen_ai.usage.input_token_details.cache_read",
+    "gen_ai.usage.prompt_tokens_details.cached_tokens",
+    "gen_ai.usage.prompt_token_details.cached_tokens",
+    "gen_ai.usage.details.cache_read_tokens",
+    "gen_ai.usage.details.cached_tokens",
+    "gen_ai.usage.details.cache_read_input_tokens",
+    "llm.usage.cache_read_input_tokens",
+    "llm.token_count.prompt_details.cache_input",
+    "cache_read_tokens",
+    "cached_token_count",
+    "cached_content_token_count",
+)
+CACHE_WRITE = (
+    "gen_ai.usage.cache_creation.input_tokens",
+    "gen_ai.usage.cache_write.input_tokens",  # the anthropic client
+    "gen_ai.usage.cache_creation_input_tokens",
+    "llm.token_count.prompt_details.cache_write",
+    "ai.usage.inputTokenDetails.cacheWriteTokens",
+    "gen_ai.usage.cache_write_input_tokens",  # strands
+    "gen_ai.usage.cache_creation_tokens",
+    "gen_ai.usage.cache_write_tokens",
+    "gen_ai.usage.input_tokens.cache_write",
+    "gen_ai.usage.input_tokens.cache_creation",
+    "gen_ai.usage.input_tokens_details.cache_write_tokens",
+    "gen_ai.usage.input_tokens_details.cache_creation_tokens",
+    "gen_ai.usage.input_token_details.cache_creation",
+    "gen_ai.usage.prompt_tokens_details.cache_creation_tokens",
+    "gen_ai.usage.details.cache_write_tokens",
+    "gen_ai.usage.details.cache_creation_input_tokens",
+    "llm.usage.cache_creation_input_tokens",
+    "cache_creation_tokens",
+    "cache_write_token_count",
+)
+CACHE_WRITE_1H = ("anthropic.usage.cache_creation.ephemeral_1h_input_tokens",)
+REASONING = (
+    "gen_ai.usage.details.reasoning_tokens",  # pydantic-ai
+    "gen_ai.usage.reasoning.output_tokens",  # Google ADK
+    "gen_ai.usage.reasoning_tokens",
+    "llm.token_count.completion_details.reasoning",
+    "ai.usage.reasoningTokens",
+    "ai.usage.outputTokenDetails.reasoningTokens",
+    "gen_ai.usage.reasoning_output_tokens",
+    "gen_ai.usage.output_tokens.reasoning",
+    "gen_ai.usage.output_tokens_details.reasoning_tokens",
+    "gen_ai.usage.output_token_details.reasoning",
+    "gen_ai.usage.completion_tokens_details.reasoning_tokens",
+    "gen_ai.usage.thoughts_tokens",
+    "gen_ai.usage.details.thoughts_tokens",
+    "llm.usage.reasoning_tokens",
+    "llm.usage.completion_tokens_details.reasoning_tokens",
+    "codex.usage.reasoning_output_tokens",
+    "reasoning_token_count",
+    "thoughts_token_count",
+)
+COST = (  # dollars
+    "gen_ai.usage.cost",  # OpenLIT, LiteLLM and our own export
+    "llm.cost.total",  # OI
+    "operation.cost",  # pydantic-ai, logfire
+    "gen_ai.cost.total_cost",  # LiteLLM
+    "litellm.cost.total",  # LiteLLM, version 2
+    "gen_ai.usage.total_cost",
+    "gen_ai.usage.cost.total",
+    "gen_ai.usage.cost_usd",
+    "gen_ai.cost.total",
+    "gen_ai.cost",
+    "gen_ai.cost_usd",
+    "llm.usage.total_cost",
+    "llm.usage.cost",
+    "llm.cost",
+    "total_cost_usd",
+    "cost_usd",
+)
+COST_PARTS = (  # of input and output, where there is no total
+    ("llm.cost.prompt", "llm.cost.completion"),
+    ("litellm.cost.input", "litellm.cost.output"),
+    ("gen_ai.usage.input_cost", "gen_ai.usage.output_cost"),
+    ("gen_ai.cost.input", "gen_ai.cost.output"),
+)
+COST_JSON = ("langfuse.observation.cost_details",)
+# Objects of usage: of logfire for openai-agents, where cache and reasoning are only there, and of Langfuse.
+USAGE_JSON = ("usage", "gen_ai.usage.raw", "langfuse.observation.usage_details", "gen_ai.usage")
+# Their fields.
+JSON_INPUT = ("input_tokens", "prompt_tokens", "input", "inputTokens", "promptTokens")
+JSON_OUTPUT = ("output_tokens", "completion_tokens", "output", "outputTokens", "completionTokens")
+JSON_TOTAL = ("total_tokens", "total", "totalTokens")
+JSON_CACHE_READ = ("cached_tokens", "cache_read_tokens", "cache_read_input_tokens", "input_cached_tokens",
+                   "input_cache_read", "cache_read")  # fmt: skip
+JSON_CACHE_WRITE = ("cache_write_tokens", "cache_creation_input_tokens", "cache_creation_tokens",
+                    "input_cache_creation", "cache_write", "cache_creation")  # fmt: skip
+JSON_REASONING = ("reasoning_tokens", "output_reasoning_tokens", "output_reasoning", "reasoning")

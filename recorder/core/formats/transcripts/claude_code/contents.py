@@ -1,0 +1,101 @@
+"""The contents of Claude Code's lines: blocks of an answer, usage, and prompts as a person reads them."""
+
+from __future__ import annotations
+
+import re
+
+from recorder.core.formats.base import Fields, object_field, text_field
+from recorder.core.formats.transcripts.fields import call_block, objects, plain, thinking
+from recorder.core.formats.transcripts.open_loop import Refusal
+from recorder.core.formats.transcripts.token_counts import counts
+from recorder.core.records import Json
+
+COMMANDS = (
+    *("<command-name>", "<command-message>", "<local-command-", "<local-command-stdout>", "Caveat:"),
+    *("<bash-", "<local-command-caveat>"),
+)
+_OF_BEDROCK = re.compile(r"(?:[a-z-]+\.)?anthropic\.claude")  # `us.anthropic.claude-…-v1:0`
+_FORK = "<fork-boilerplate>"
+NOTIFICATION = "<task-notification>"
+INTERRUPTED = "[Request interrupted by user"
+QUESTIONS = frozenset(("AskUserQuestion", "ExitPlanMode"))  # tools that a person answers
+_TOOL_USE_ERROR = "<tool_use_error>"  # the call was refused before the tool ran
+_CANCELLED = "The user doesn't want to take this action right now."  # before the tool ran
+_DENIED = (
+    "The user doesn't want to proceed with this tool use.",
+    "Permission for this tool use was denied.",
+    "Permission to use ",
+    "Claude requested permissions to ",
+)
+_USAGE = {
+    "input": "input_tokens",
+    "output": "output_tokens",
+    "cache_read": "cache_read_input_tokens",
+    "cache_write": "cache_creation_input_tokens",
+}
+
+
+def provider_of(model: str) -> str:
+    """Return the provider that a model's name tells; "" where a proxy may have answered for any."""
+    if _OF_BEDROCK.match(model):
+        return "aws"
+    if "/" in model:  # `anthropic/claude-sonnet-4.5`
+        return "openrouter"
+    return "anthropic" if model.startswith("claude") else ""
+
+
+def blocks_of(content: Json) -> list[Fields]:
+    """Return the blocks of an answer."""
+    found: list[Fields] = plain(content)
+    for block in objects(content):
+        kind = block.get("type")
+        if kind == "text":
+            found += plain(block.get("text"))
+        elif kind == "thinking":
+            found += thinking(block.get("thinking"))
+        elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
+            found.append(call_block(block.get("id"), block.get("name"), block.get("input")))
+    return found
+
+
+def usage_of(message: Fields) -> dict[str, int] | None:
+    """Return the token counts of an answer, None if it has none; its output includes the thinking."""
+    usage = object_field(message, "usage")
+    if not usage:
+        return None
+    hour = counts(object_field(usage, "cache_creation"), {"h": "ephemeral_1h_input_tokens"})["h"]
+    thought = counts(object_field(usage, "output_tokens_details"), {"n": "thinking_tokens"})["n"]
+    return counts(usage, _USAGE) | {"cache_write_1h": hour, "reasoning": thought}
+
+
+def refusal_of(text: str) -> Refusal:
+    """Return why a call with this error did not begin."""
+    if text.startswith(_DENIED):
+        return "denied"
+    return "cancelled" if text.startswith(_CANCELLED) else ""
+
+
+def is_failure(text: str) -> bool:
+    """Return whether a result that is marked as an error is a failure of the tool."""
+    return not text.startswith((_TOOL_USE_ERROR, INTERRUPTED))
+
+
+def argument(call: Fields, name: str) -> str:
+    return text_field(object_field(call, "arguments"), name)
+
+
+def readable(text: str) -> str:
+    """Return a prompt as a person would read it: a slash command as it was typed, a notice by its summary."""
+    bare = text.lstrip()
+    if bare.startswith(NOTIFICATION):
+        return _tag(bare, "summary") or _tag(bare, "status") or "Task notification"
+    if bare.startswith(_FORK):  # the rules of a sub-agent that was forked, then what it shall do
+        return bare.partition("</fork-boilerplate>")[2].strip() or text
+    if bare.startswith(COMMANDS) and (command := _tag(bare, "command-name")):
+        return f"{command} {_tag(bare, 'command-args')}".strip()
+    return text
+
+
+def _tag(text: str, name: str) -> str:
+    match = re.search(rf"<{name}>(.{{0,2000}}?)</{name}>", text, re.DOTALL)
+    return match[1].strip() if match else ""

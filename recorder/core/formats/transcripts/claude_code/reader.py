@@ -1,0 +1,258 @@
+"""Reader of Claude Code's transcripts: `projects/<folder>/<session>.jsonl` and its sub-agents' files.
+
+A prompt begins a loop. An answer comes on several lines, one for each block, with the same message id and
+usage; which block is the last shows only in what follows. So a loop ends with the mark that the agent writes
+when it waits for a prompt (`turn_duration`, which `--print` leaves out) or exits (`cost-state`; in older
+releases `last-prompt`), with a stop that nothing follows, such as a refusal, else with the next prompt.
+Recent releases write `last-prompt` at any time, also before the answer. What continues a loop reopens it.
+
+A sub-agent's lines have an `agentId` and the prompt id of the main agent, whose loop it is below until the
+result of the tool that ran it names its id: that tool may be a sub-agent's. In files of older releases they
+stand among those of the main agent, without an id: the first one repeats the prompt of the call, and the
+others follow by `parentUuid`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from recorder.core.events.fields import is_id
+from recorder.core.formats.base import (
+    Fields,
+    NextLoop,
+    Translation,
+    object_field,
+    parse_time,
+    required_id,
+    text_field,
+)
+from recorder.core.formats.transcripts.claude_code import contents
+from recorder.core.formats.transcripts.claude_code.record_types import (
+    BOOKKEEPING,
+    TYPES,
+    answer_key,
+    marks_end,
+)
+from recorder.core.formats.transcripts.claude_code.tracks import Tracks
+from recorder.core.formats.transcripts.fields import before, loop_id, objects, text_of, time_text
+from recorder.core.formats.transcripts.open_loop import OpenLoop, loop_of_line
+from recorder.core.formats.transcripts.repeats import LineKey, key_of
+from recorder.core.formats.transcripts.token_counts import counts
+from recorder.core.ledger.reasons import reason_of
+from recorder.core.records import Json
+
+AGENT = "claude-code"
+
+
+class ClaudeCodeReader:
+    """Reads the lines of one file, with a loop for the main agent ("") and for each sub-agent."""
+
+    def __init__(self, state: Json, _key: str, _next_loop: NextLoop) -> None:
+        self._tracks = Tracks(state if isinstance(state, dict) else {})
+
+    @property
+    def state(self) -> Json:
+        return self._tracks.dump()
+
+    @property
+    def open_loops(self) -> list[OpenLoop]:
+        """The loops that have not ended."""
+        return [loop for loop in self._tracks.loops.values() if not loop.is_over]
+
+    def read(self, line: Fields, at: datetime) -> Translation:
+        """Translate a line. Raises InvalidLineError."""
+        kind = text_field(line, "type")
+        if kind == "fork-context-ref":
+            self._tracks.forks[text_field(line, "agentId")] = 1
+        if "sessionId" not in line and kind in BOOKKEEPING:
+            return Translation(kind)
+        session = required_id(line, "sessionId")
+        now, track = time_text(line.get("timestamp"), at), self._tracks.of_line(line)
+        reading = Translation(kind or "line", session_id=session, timestamp=parse_time(line.get("timestamp")))
+        if object_field(line, "forkedFrom") or (kind == "assistant" and track in self._tracks.forks):
+            reading.covers = ""
+            return reading  # history of the session from which this one was forked
+        loop = self._tracks.loops.get(track)
+        if kind == "user":
+            reading.events = self._user(line, session, track, now)
+        elif kind == "assistant":
+            reading.events = self._assistant(line, session, track, now)
+        elif kind == "system" and line.get("subtype") == "compact_boundary":
+            reading.events = self._compaction(line, session, track, now)
+        elif marks_end(line):
+            reading.events = loop.end(loop.at) if loop is not None and loop.is_finished else []
+        elif kind not in TYPES:
+            reading.understood = False
+        self._tracks.note_line(track, text_field(line, "uuid"))
+        reading.loop_id = loop_of_line(self._tracks.loops.get(track), reading.events, f"{session}{track}")
+        return reading
+
+    def repeat(self, line: Fields, _at: datetime) -> Translation:
+        """Return the translation of a line that is recorded elsewhere: history, without events.
+
+        Raises InvalidLineError.
+        """
+        session, track = required_id(line, "sessionId"), text_field(line, "agentId")
+        loop = self._tracks.loops.get(track)
+        return Translation(
+            text_field(line, "type"),
+            session_id=session,
+            loop_id=loop_of_line(loop, [], f"{session}{track}"),
+            timestamp=parse_time(line.get("timestamp")),
+            covers="",
+        )
+
+    def key_of(self, line: Fields) -> LineKey | None:
+        return key_of(line)
+
+    def session_of(self, line: Fields) -> str:
+        return text_field(line, "sessionId")
+
+    def continues(self, line: Fields) -> bool:
+        """Return whether a line is a further part of the answer that is open in its track, or was last."""
+        loop = self._tracks.loops.get(self._tracks.name_of(line))
+        return loop is not None and bool(loop.key_at_end) and loop.key_at_end == answer_key(line)
+
+    def end_of_stream(self, at: datetime) -> list[Fields]:
+        """End the loops whose last answer asked for nothing more; the others are aborted."""
+        now = time_text(None, at)
+        return [event for loop in self._tracks.loops.values() for event in loop.end_of_stream(now)]
+
+    def _user(self, line: Fields, session: str, track: str, now: str) -> list[Fields]:
+        content = object_field(line, "message").get("content")
+        results = [block for block in objects(content) if block.get("type") == "tool_result"]
+        text = text_of(content)
+        if results and track in self._tracks.forks:  # of the call that forked it, with what it shall do
+            del self._tracks.forks[track]
+        elif results:
+            return [event for block in results for event in self._result(line, block, track, now)]
+        loop = self._tracks.loops.get(track)
+        if line.get("isCompactSummary") is True:
+            return self._summary(loop, text, now)
+        if line.get("isMeta") is True or not text:
+            return []
+        if text.startswith(contents.INTERRUPTED):
+            return loop.end(now, "cancelled") if loop is not None else []
+        return self._prompt(line, session, track, text, now)
+
+    def _prompt(self, line: Fields, session: str, track: str, text: str, now: str) -> list[Fields]:
+        loop, prompt_id = self._tracks.loops.get(track), self._tracks.prompt_name(line, track)
+        held: Fields = {"id": prompt_id, "text": contents.readable(text), "at": now}
+        held["above"] = text_field(line, "parentUuid")
+        if text_field(line, "agentId") and is_id(line.get("promptId")):
+            held["caller"] = loop_id(session, line["promptId"])
+        if track and track == line.get("uuid"):
+            held |= self._tracks.caller(text)
+        if track or text.lstrip().startswith(contents.COMMANDS):  # begins a loop only if an answer follows
+            self._tracks.prompts[track] = held
+            return []
+        if loop is not None and loop.loop_id == loop_id(session, prompt_id):
+            return loop.prompt(text, now)  # steering: a message within the same prompt
+        self._tracks.prompts[track] = held
+        return self._begin(session, track, AGENT, line, now)
+
+    def _begin(self, session: str, track: str, agent: str, line: Fields, now: str) -> list[Fields]:
+        """Begin a loop with the prompt that waits, if there is one; end the one before it."""
+        previous = self._tracks.loops.get(track)
+        events = previous.end(previous.at) if previous is not None else []
+        prompt = self._tracks.prompts.pop(track, None)
+        name = track or (prompt or {}).get("id") or line.get("uuid")
+        loop = self._tracks.begin(track, OpenLoop(session, loop_id(session, name)))
+        began = str(prompt["at"]) if prompt is not None else now
+        about: Fields = {
+            to: found
+            for to, name_ in (("cwd", "cwd"), ("version", "version"), ("branch", "gitBranch"))
+            if isinstance(found := line.get(name_), str) and found
+        }
+        caller = (prompt or {}).get("caller")
+        more: Fields = {"parent_loop_id": caller, "is_sub_agent": True} if caller else {}
+        if above := self._tracks.rewound(track, previous, (prompt or {}).get("above")):
+            tag = str((prompt or {})["above"])
+            more = {"parent_loop_id": above, "continuation_kind": {"Branch": {"tag": tag}}}
+        events += loop.start(agent, began, about, adopts=before(f"{session}{track}"), **more)
+        if prompt is not None:
+            events += loop.prompt(str(prompt["text"]), began) + self._link(loop, prompt)
+        return events
+
+    def _link(self, loop: OpenLoop, prompt: Fields) -> list[Fields]:
+        main, call = self._tracks.loops.get(""), prompt.get("call")
+        name = main.tool_name(str(call)) if main is not None and call else ""
+        return [main.link(str(call), name, loop.loop_id)] if main is not None and name else []
+
+    def _assistant(self, line: Fields, session: str, track: str, now: str) -> list[Fields]:
+        message = object_field(line, "message")
+        events: list[Fields] = []
+        if track not in self._tracks.loops or track in self._tracks.prompts:
+            events += self._begin(session, track, self._agent(line, track), line, now)
+        loop = self._tracks.loops[track]
+        is_error = line.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>"
+        head = {
+            "stop": text_field(message, "stop_reason"),
+            "error": text_of(message.get("content")) if is_error else "",
+            "request": text_field(line, "requestId"),
+            "missed": reason_of({"message": message}),
+        }
+        blocks = [] if is_error else contents.blocks_of(message.get("content"))
+        if not is_error:
+            model = text_field(message, "model")
+            head |= {"model": model, "provider": contents.provider_of(model)}
+        events += loop.answer(answer_key(line) or now, now, blocks, **head)
+        if not is_error and (usage := contents.usage_of(message)) is not None:
+            events += loop.set_usage(usage)
+        calls = [block for block in blocks if block["type"] == "toolCall"]
+        for call in calls:
+            self._tracks.note_call(track, call)
+            if call["name"] in contents.QUESTIONS and not track:
+                events += loop.wait_for(str(call["id"]))
+        has_text = any(block["type"] == "text" for block in blocks)
+        if loop.is_finished and ((track and has_text) or loop.stop not in _MAY_GO_ON):
+            events += loop.end(now)
+        return events
+
+    def _agent(self, line: Fields, track: str) -> str:
+        if not track:
+            return AGENT
+        agent = text_field(self._tracks.prompts.get(track, {}), "agent")
+        return text_field(line, "attributionAgent") or agent or "sub-agent"
+
+    def _result(self, line: Fields, block: Fields, track: str, now: str) -> list[Fields]:
+        loop = self._tracks.loops.get(track)
+        if loop is None:
+            return []
+        call, text = text_field(block, "tool_use_id"), text_of(block.get("content"))
+        name = loop.tool_name(call)
+        is_error = block.get("is_error") is True
+        events = loop.end_tool(
+            call,
+            text,
+            now,
+            has_failed=is_error and contents.is_failure(text),
+            refusal=contents.refusal_of(text) if is_error else "",
+        )
+        child = object_field(line, "toolUseResult").get("agentId")
+        if isinstance(child, str) and child and name:
+            events.append(loop.link(call, name, loop_id(loop.session_id, child)))
+        return events
+
+    def _compaction(self, line: Fields, session: str, track: str, now: str) -> list[Fields]:
+        events: list[Fields] = []
+        if track not in self._tracks.loops:
+            events = self._begin(session, track, AGENT, line, now)
+        loop = self._tracks.loops[track]
+        about = object_field(line, "compactMetadata")
+        tokens = counts(about, {"before": "preTokens", "after": "postTokens"})
+        self._tracks.compacting = True
+        self._tracks.after = tokens["after"]
+        return events + loop.compaction_start(now, tokens["before"] or None)
+
+    def _summary(self, loop: OpenLoop | None, text: str, now: str) -> list[Fields]:
+        if loop is None or not self._tracks.compacting:
+            return []
+        after, self._tracks.compacting, self._tracks.after = self._tracks.after or None, False, 0
+        events = loop.compaction_end(now, None, text, after=after)
+        is_over = loop.is_finished or loop.turn < 0
+        return [*events, *(loop.end(now) if is_over else [])]
+
+
+# Stops of an answer of the main agent that are no end by themselves: a hook may make it go on.
+_MAY_GO_ON = frozenset(("end_turn", "stop_sequence", "stop"))

@@ -1,0 +1,88 @@
+"""Items of Codex's rollouts: blocks of an answer, results of calls, and the head of a fork."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+from recorder.core.formats.base import (
+    Fields,
+    object_field,
+    parse_arguments,
+    parse_time,
+    text_field,
+)
+from recorder.core.formats.transcripts.fields import call_block, fingerprint, plain, text_of, thinking
+from recorder.core.records import Json
+
+USAGE = {
+    "input": "input_tokens",
+    "output": "output_tokens",
+    "cache_read": "cached_input_tokens",
+    "cache_write": "cache_write_input_tokens",
+    "reasoning": "reasoning_output_tokens",
+}
+HOSTED = ("web_search_call", "image_generation_call")  # calls that the provider runs, without a result
+# Types of older rollouts, whose lines are the items themselves.
+ITEMS = frozenset(
+    (
+        *("message", "reasoning", "function_call", "function_call_output", "custom_tool_call"),
+        *("custom_tool_call_output", "local_shell_call", *HOSTED),
+    )
+)
+_EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (\d+)$", re.MULTILINE)
+_OUTPUT = "\nOutput:\n"  # ends the lines that Codex writes about a command
+_UUID7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
+_BURST = timedelta(milliseconds=500)  # within which a copied history is written
+
+
+def agent_id(text: str) -> Json:
+    """Return the id of the sub-agent that the result of a spawn names."""
+    found = parse_arguments(text)
+    return found.get("agent_id") if isinstance(found, dict) else None
+
+
+def blocks_of(name: str, payload: Fields) -> list[Fields]:
+    if name == "message" and payload.get("role") == "assistant":
+        return plain(text_of(payload.get("content")))
+    if name == "reasoning":
+        return thinking(text_of(payload.get("summary")) or text_of(payload.get("content")))
+    if name in ("function_call", "custom_tool_call"):
+        arguments = payload.get("arguments", payload.get("input"))
+        return [call_block(payload.get("call_id"), payload.get("name"), parse_arguments(arguments))]
+    if name == "local_shell_call":
+        return [call_block(payload.get("call_id"), "local_shell", payload.get("action"))]
+    if name in HOSTED:
+        arguments = payload.get("action") or {"prompt": payload.get("revised_prompt")}
+        return [call_block(hosted_call(payload), name.removesuffix("_call"), arguments)]
+    return []
+
+
+def hosted_call(payload: Fields) -> str:
+    """Return the id of a call that the provider ran; releases without one go by the action."""
+    made = text_field(payload, "id")
+    return made or fingerprint(payload)
+
+
+def is_own_task(turn_id: str, at: datetime | None, head: Fields) -> bool:
+    """Return whether a task is one of a fork itself, and no copy of its origin's.
+
+    `head` has the time at which the fork began, `began`, and that of the first copied line, `copied`. A turn
+    id of version 7 has the time of the task; else the copies are those that are written in one burst.
+    """
+    began, copied = parse_time(head.get("began")), parse_time(head.get("copied"))
+    if (match := _UUID7.fullmatch(turn_id)) and began is not None:
+        return int(match[1] + match[2], 16) >= began.timestamp() * 1000 - 1
+    return at is not None and copied is not None and at - copied > _BURST
+
+
+def result_of(output: Json) -> tuple[str, bool]:
+    """Return the text of a result and whether it failed: by its exit code, or as the tool says."""
+    parsed = parse_arguments(output)  # older releases wrote JSON as text
+    if not isinstance(parsed, dict) or not ("output" in parsed or "content" in parsed):
+        text = text_of(output)
+        match = _EXIT_CODE.search(text.partition(_OUTPUT)[0])
+        return text, match is not None and match[1].strip("0") != ""
+    text = text_of(parsed.get("output")) or text_of(parsed.get("content"))
+    exit_code = object_field(parsed, "metadata").get("exit_code")
+    return text, exit_code not in (None, 0) or parsed.get("success") is False

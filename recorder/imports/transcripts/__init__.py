@@ -1,0 +1,1 @@
+"""Imports of the files that coding agents write."""

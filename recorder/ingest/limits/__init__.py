@@ -1,0 +1,1 @@
+"""Limits on what connections and tokens may hold and send."""

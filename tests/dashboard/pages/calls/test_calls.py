@@ -1,0 +1,200 @@
+"""Tool calls of a project and turns of a session: their order, their links, the query, and their bounds."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from html import unescape
+
+import pytest
+from django.contrib.auth.models import User
+
+from dashboard.pages.calls.params import CALL_SORTS, TURN_SORTS
+from dashboard.pages.calls.queries import calls as call_queries
+from recorder.ingest.pipeline import Batch, ingest
+from recorder.models import Project, Session
+from tests.support import build
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HOSTILE = '"><img src=x onerror=alert(1)>'
+
+
+def ago(seconds):
+    return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
+
+
+@pytest.fixture
+def project():
+    return Project.objects.create(slug="default")
+
+
+@pytest.fixture
+def feed(project):
+    def feed(*events, into=project):
+        lines = [build.line(event) for event in events]
+        assert ingest(Batch(into.pk, None, None, lines, "native")).rejected == []
+
+    return feed
+
+
+@pytest.fixture
+def see(client, project):
+    user = User.objects.create_user("reader")
+    project.memberships.create(user=user, role="viewer")
+    client.force_login(user)
+
+    def see(path):
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        return answer.content.decode()
+
+    return see
+
+
+def call(loop, number, name, seconds, *, is_error=False):
+    """Return a call of a tool that took some seconds."""
+    start = build.tool_start(loop, f"c{number}", name) | {"timestamp": ago(100)}
+    end = build.tool_end(loop, f"c{number}", name, is_error=is_error)
+    return [start, end | {"timestamp": ago(100 - seconds), "duration_ms": seconds * 1_000}]
+
+
+def turns(loop, *tokens):
+    """Return a loop whose turns used these tokens."""
+    yield build.agent_start(loop, timestamp=ago(200))
+    for number, used in enumerate(tokens):
+        yield build.turn_start(loop, index=number) | {"timestamp": ago(150)}
+        if number == 1:
+            yield from call(loop, number, "shell", 3, is_error=True)
+        yield build.turn_end(loop, tokens=used) | {"timestamp": ago(150 - used / 10)}
+    yield build.agent_end(loop, timestamp=ago(1))
+
+
+def rows(html, kind):
+    table = html.partition(f"number {kind}")[2].partition("<tbody>")[2].partition("</tbody>")[0]
+    return [
+        re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", row))).strip() for row in table.split("</tr>")
+    ][:-1]
+
+
+def hrefs(html, words):
+    return [
+        unescape(url)
+        for url, text in re.findall(r'<a[^>]*href="([^"]*)"[^>]*>\s*([^<]*)', html)
+        if words in text
+    ]
+
+
+def test_the_slowest_call_comes_first_and_leads_to_its_place(see, feed):
+    feed(build.agent_start("s.a.1", timestamp=ago(300)), build.turn_start("s.a.1"))
+    feed(*call("s.a.1", 1, "read", 2), *call("s.a.1", 2, "shell", 40), *call("s.a.1", 3, "write", 9))
+    html = see("/p/default/calls?sort=-duration")
+
+    assert [row.split()[0] for row in rows(html, "call-list")] == ["shell", "write", "read"]
+    (url,) = re.findall(r'href="([^"]*#session-tool-\d+)"[^>]*><code>shell', html)
+    page, _, anchor = url.partition("#")
+    assert f'id="{anchor}"' in see(page)
+
+
+def test_each_tool_has_its_failure_rate_and_its_time(see, feed):
+    feed(build.agent_start("s.a.1", timestamp=ago(300)), build.turn_start("s.a.1"))
+    feed(
+        *call("s.a.1", 1, "shell", 2),
+        *call("s.a.1", 2, "shell", 40, is_error=True),
+        *call("s.a.1", 3, "read", 1),
+    )
+    html = see("/p/default/calls")
+
+    assert rows(
+        html.replace('class="data-table number"', 'class="data-table number by-tool"'), "by-tool"
+    ) == [
+        "shell 2 1 50% 42s 40s",
+        "read 1 0 0% 1.0s 1.0s",
+    ]
+
+
+def test_a_query_selects_calls_and_other_projects_and_periods_have_none(see, feed):
+    feed(
+        build.agent_start("s.a.1", timestamp=ago(300)),
+        *call("s.a.1", 1, "shell", 2),
+        *call("s.a.1", 2, "read", 1),
+    )
+    feed(build.agent_start("o.a.1"), into=Project.objects.create(slug="other"))
+    feed(
+        build.agent_start("old.a.1"),
+        *[event | {"timestamp": "2026-01-01T00:00:00Z"} for event in call("old.a.1", 1, "ancient", 1)],
+    )
+
+    assert len(rows(see("/p/default/calls?q=tool:shell"), "call-list")) == 1
+    assert len(rows(see("/p/default/calls"), "call-list")) == 2
+    assert len(rows(see("/p/default/calls?since=all"), "call-list")) == 3
+    assert "No tool calls match." in see("/p/default/calls?q=tool:none")
+    assert "No tool calls match." in see("/p/default/calls?q=tool:(")
+
+
+def test_the_turns_of_a_session_are_sorted_by_any_column_and_have_links(see, feed, client):
+    feed(*turns("s.a.1", 100, 900, 400))
+    address = f"/p/default/sessions/{Session.objects.get().pk}/turns"
+
+    assert [row.split()[0] for row in rows(see(address), "turn-list")] == ["1", "2", "3"]
+    assert [row.split()[0] for row in rows(see(f"{address}?sort=-tokens"), "turn-list")] == ["2", "3", "1"]
+    assert [row.split()[0] for row in rows(see(f"{address}?sort=tokens"), "turn-list")] == ["1", "3", "2"]
+    html = see(f"{address}?sort=-duration")
+    assert rows(html, "turn-list")[0].startswith("2 ")
+    assert hrefs(html, "Time") == ["?sort=duration"]
+    assert hrefs(html, "Slowest turn")[0].endswith("#turn-2")
+    assert hrefs(html, "First error")[0].endswith("#turn-2")
+    assert client.get(f"{address}?turn=3")["Location"].endswith("#turn-3")
+    assert "There is no turn 9." in see(f"{address}?turn=9")
+
+
+def test_every_order_is_read_and_every_page_has_each_turn_once(see, feed):
+    feed(*turns("s.a.1", *(n % 7 * 10 for n in range(60))))
+    address = f"/p/default/sessions/{Session.objects.get().pk}/turns"
+    for sort in TURN_SORTS:
+        first = see(f"{address}?sort={sort}")
+        second = see(address + hrefs(first, "Next")[0])
+        numbers = [int(row.split()[0]) for page in (first, second) for row in rows(page, "turn-list")]
+        assert sorted(numbers) == [*range(1, 61)], sort
+    for sort in CALL_SORTS:
+        see(f"/p/default/calls?sort={sort}")
+
+
+def test_hostile_names_are_escaped_and_another_project_has_no_such_session(see, feed, client):
+    feed(build.agent_start("s.a.1", agent_id=HOSTILE, timestamp=ago(9)), *call("s.a.1", 1, HOSTILE, 2))
+    pk = Session.objects.get().pk
+
+    assert "<img" not in see("/p/default/calls") + see(f"/p/default/sessions/{pk}/turns")
+    feed(build.agent_start("o.a.1"), into=Project.objects.create(slug="other"))
+    other = Session.objects.exclude(pk=pk).get().pk
+    assert client.get(f"/p/default/sessions/{other}/turns").status_code == 404
+
+
+def test_fifty_rows_take_as_many_queries_as_one(see, feed, django_assert_num_queries):
+    feed(*turns("s.a.1", 1, 2), *call("s.a.1", 90, "shell", 1))
+    turn_page = f"/p/default/sessions/{Session.objects.get().pk}/turns?sort=-cost"
+    for path in (turn_page, "/p/default/calls"):
+        see(path)
+    with django_assert_num_queries(QUERIES_OF_TURNS):
+        see(turn_page)
+    with django_assert_num_queries(QUERIES_OF_CALLS):
+        see("/p/default/calls")
+    feed(
+        *turns("s.a.2", *range(45)),
+        *(event for n in range(48) for event in call("s.a.2", n + 100, f"t{n}", 1)),
+    )
+    with django_assert_num_queries(QUERIES_OF_TURNS):
+        see(turn_page)
+    with django_assert_num_queries(QUERIES_OF_CALLS):
+        see("/p/default/calls")
+
+
+def test_calls_are_read_of_the_newest_sessions_alone(see, feed, monkeypatch):
+    monkeypatch.setattr(call_queries, "SESSIONS", 1)
+    feed(
+        build.agent_start("a.a.1", timestamp=ago(900)),
+        *[event | {"timestamp": ago(800)} for event in call("a.a.1", 1, "old", 1)],
+    )
+    feed(build.agent_start("b.a.1", timestamp=ago(300)), *call("b.a.1", 1, "new", 1))
+    assert [row.split()[0] for row in rows(see("/p/default/calls"), "call-list")] == ["new"]
+
+
+QUERIES_OF_TURNS = 15
+QUERIES_OF_CALLS = 14

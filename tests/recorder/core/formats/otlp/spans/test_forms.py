@@ -1,0 +1,98 @@
+"""Messages are read in every form in which senders write them."""
+
+import json
+
+import pytest
+
+from recorder.core.formats.otlp.spans.content.forms import CUT, messages_in, opened
+from tests.recorder.core.formats.otlp.spans.lines import of_type, span
+
+USER = {"role": "user", "content": "Weather?"}
+LANGCHAIN = {
+    "lc": 1,
+    "type": "constructor",
+    "id": ["langchain", "HumanMessage"],
+    "kwargs": {"content": "Weather?"},
+}
+
+
+@pytest.mark.parametrize("value", [
+    "Weather?",
+    [USER],
+    USER,
+    {"messages": [USER]},
+    {"messages": [["user", "Weather?"]]},
+    {"messages": [[{"type": "human", "content": "Weather?"}]]},
+    {"messages": [[LANGCHAIN]]},
+    {"input": "Weather?"},
+    {"contents": [{"role": "user", "parts": [{"text": "Weather?"}]}]},
+    {"args": [], "kwargs": {"question": "Weather?"}},
+    [{"type": "text", "text": "Weather?"}],
+    [{"text": "Weather?"}],
+])  # fmt: skip
+@pytest.mark.parametrize("escapes", [0, 1, 2])
+def test_a_prompt_is_its_text_in_each_form(value, escapes):
+    for _ in range(escapes):
+        value = json.dumps(value)
+    [end, *_] = of_type([span(CALL | {"gen_ai.prompt": value})], "MessageEnd")
+
+    assert end["message"]["role"] == "user"
+    assert [block["text"] for block in end["message"]["content"]] == ["Weather?"]
+
+
+CALL = {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.request.model": "m",
+    "gen_ai.usage.input_tokens": 4,
+    "gen_ai.usage.output_tokens": 2,
+}
+
+
+@pytest.mark.parametrize("value", [
+    "Rain.",
+    {"role": "assistant", "content": "Rain."},
+    {"choices": [{"message": {"role": "assistant", "content": "Rain."}}]},
+    {"candidates": [{"content": {"role": "model", "parts": [{"text": "Rain."}]}}]},
+    {"generations": [[{"text": "Rain.", "type": "ChatGeneration"}]]},
+    {"content": [{"type": "text", "text": "Rain."}], "role": "assistant"},
+    {"output": [{"role": "assistant", "content": [{"type": "output_text", "text": "Rain."}]}]},
+])  # fmt: skip
+def test_an_answer_is_its_text_in_each_form(value):
+    text = value if isinstance(value, str) else json.dumps(value)
+    [message] = [
+        each["message"]
+        for each in of_type([span(CALL | {"gen_ai.completion": text})], "MessageEnd")
+        if each["message"]["role"] == "assistant"
+    ]
+    assert [block["text"] for block in message["content"]] == ["Rain."]
+
+
+@pytest.mark.parametrize("length", range(12, 70, 3))
+def test_json_that_was_cut_is_shown_as_far_as_it_goes(length):
+    text = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Capital of Chile, please?"}]}])
+    found = json.dumps(messages_in(text[:length], "user"))
+
+    if length > text.index("Capital") + 3:
+        assert "Cap" in found
+        assert json.dumps(CUT)[1:-1] in found
+
+
+@pytest.mark.parametrize("text", ["[[plain]] a question", '{"city": "Oslo"', "[1] as said", '"quoted" word'])
+def test_a_text_that_looks_like_json_stays(text):
+    assert isinstance(opened(text), str) or text.startswith("{")
+
+
+def test_bytes_in_messages_are_named_and_measured():
+    parts = [
+        {"type": "text", "content": "What is it?"},
+        {"type": "blob", "modality": "image", "content": "x" * 360_000},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "x" * 4_978}},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "x" * 2_000_000}},
+        {"inlineData": {"mimeType": "audio/wav", "data": "x" * 700}},
+    ]
+    sent = json.dumps([{"role": "user", "parts": parts}])
+    [end] = of_type([span(CALL | {"gen_ai.input.messages": sent})], "MessageEnd")[:1]
+
+    assert [block["text"] for block in end["message"]["content"]] == [
+        "What is it?", "[image, 360 kB]", "[image, 5 kB]", "[image, 2.0 MB]", "[audio, 700 B]",
+    ]  # fmt: skip
