@@ -64,6 +64,11 @@ def terms(project):
     return found
 
 
+def words_of_texts(project):
+    """Return the words that are left but those that say in which block of ids a document is."""
+    return {word: number for word, number in terms(project).items() if not word.startswith(".b")}
+
+
 def check(project):
     """Compare the index with one that is made anew, and its words with its documents."""
     indexer.run_all()
@@ -197,9 +202,9 @@ def test_a_withdrawn_loop_leaves_no_word(project, capture):
     for batch in captures.lines(capture):
         captures.record(project, batch)
         indexer.run_all()
-    words = terms(project)
+    words = words_of_texts(project)
     check(project)
-    assert terms(project) == words
+    assert sorted(words_of_texts(project).items() ^ words.items()) == []
     assert len(words) > 20
 
 
