@@ -23,10 +23,11 @@ ASSETS := git ls-files '*.css' '*.js' ':!:*vendor/*'
 
 # The tests wait for servers and browsers a third of their time: three workers keep two cores busy.
 # A worker that dies is not replaced: the scheduler would fail with it, and the run would end without a summary.
-SPREAD := -n 3 --dist loadfile --max-worker-restart=0
+# They take the files in the order of tests/conftest.py, the longest first.
+SPREAD := -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-sqlite test-browser test-alone test-postgres test-deep test-senders test-quick check bench dist fmt chromium strace node screenshots tools
+.PHONY: help run demo test test-sqlite test-browser test-alone test-postgres test-deep test-senders test-quick times check bench dist fmt chromium strace node screenshots tools
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,7 +43,7 @@ tools: $(DEV) chromium strace # What the tests need
 test: test-sqlite test-browser test-alone ## Run every test; on DATABASE_URL when it is set, else on SQLite
 
 test-sqlite: $(DEV) strace # All but the browser tests
-	$(PY) -m pytest -q $(SPREAD) --no-loadscope-reorder --ignore tests/browser $(ARGS)
+	$(PY) -m pytest -q $(SPREAD) --ignore tests/browser $(ARGS)
 
 test-browser: $(DEV) chromium
 	$(PY) -m pytest -q $(SPREAD) -m "not alone" --ignore tests/browser/senders $(ARGS) tests/browser
@@ -53,7 +54,7 @@ test-alone: $(DEV) chromium # Latency in a browser, while nothing else runs
 # SQL is what differs between the two databases: only tests that use one run again. Pages and the matrix of
 # access read through the modules that the others test.
 test-postgres: $(DEV) ## Run the tests that use a database, on the PostgreSQL of DATABASE_URL and the Redis of REDIS_URL
-	$(PY) -m pytest -q $(SPREAD) --no-loadscope-reorder -m "postgres or (database and not slow)" $(ARGS) \
+	$(PY) -m pytest -q $(SPREAD) -m "postgres or (database and not slow)" $(ARGS) \
 		--ignore tests/browser --ignore tests/dashboard/pages --ignore tests/dashboard/security tests
 
 test-senders: $(DEV) chromium node ## Run real agents and frameworks against the product; installs 2 GB by npm and pip
@@ -62,8 +63,11 @@ test-senders: $(DEV) chromium node ## Run real agents and frameworks against the
 test-deep: $(DEV) strace ## Run the tests of faults with the numbers of a release; half an hour
 	FAULTS=long $(PY) -m pytest -q $(SPREAD) tests/faults tests/loopscope_client/push/test_kills.py
 
-test-quick: $(DEV) ## Run the quick tests: no browser, no server, nothing long; about a minute
-	$(PY) -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/browser -m "not slow and not long"
+test-quick: $(DEV) ## Run the files of tests that take the least, as many as 45 s allow
+	$(PY) -m pytest -q $(SPREAD) -n 2 --quick --ignore tests/browser $(ARGS)
+
+times: $(DEV) ## Note what each file took in the last .ci/run, in tests/times.json
+	$(PY) -m tests.times $(or $(CI_OUT),var/ci)
 
 check: $(DEV) ## Lint, format, types, boundaries, templates, style sheets, scripts, migrations
 	$(VENV)/bin/ruff check .

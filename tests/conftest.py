@@ -6,7 +6,6 @@ import signal
 import sys
 import threading
 from functools import partialmethod
-from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
@@ -20,7 +19,8 @@ from dashboard.live import cached_value
 from recorder.ingest import writer
 from recorder.journal import immutability
 from recorder.projection.as_of import record_versions
-from tests import selection
+from tests import selection, times
+from tests.support import server
 
 # Neither `deadline` nor `too_slow`: both fail on a busy machine.
 settings.register_profile(
@@ -31,76 +31,30 @@ settings.register_profile(
 )
 settings.load_profile("house")
 
-TESTS = Path(__file__).parent
 # Seconds of one test with its fixtures: many times what any takes. `slow` ones kill servers or install.
 LIMIT_S, SLOW_LIMIT_S = 170, 600
-# Files that take more than about two seconds, measured with `--durations=0`. `make test-quick` leaves them
-# out, and so it does property tests and tests of a server in a subprocess.
-LONG_FILES = {
-    "dashboard/api/test_api.py",
-    "dashboard/api/test_as_of.py",
-    "dashboard/api/test_money.py",
-    "dashboard/api/test_records.py",
-    "dashboard/lifecycle/test_runtimes.py",
-    "dashboard/lifecycle/test_sse_endpoint.py",
-    "dashboard/live/test_push_equals_reload.py",
-    "dashboard/pages/account/sign_in_methods/test_oidc.py",
-    "dashboard/pages/account/sign_in_methods/test_second_factor.py",
-    "dashboard/pages/attention/test_live.py",
-    "dashboard/pages/compactions/test_detail.py",
-    "dashboard/pages/compactions/test_list.py",
-    "dashboard/pages/costs/queries/test_costs_query.py",
-    "dashboard/pages/costs/test_chart.py",
-    "dashboard/pages/evaluations/test_live.py",
-    "dashboard/pages/evaluations/test_page.py",
-    "dashboard/pages/insights/test_page.py",
-    "dashboard/pages/session/conversation/test_approvals.py",
-    "dashboard/pages/session/conversation/test_fold_calls.py",
-    "dashboard/pages/session/conversation/test_fold_messages.py",
-    "dashboard/pages/session/events/test_events.py",
-    "dashboard/pages/session/replay/test_as_of.py",
-    "dashboard/pages/session/test_access.py",
-    "dashboard/pages/session/test_long_sessions.py",
-    "dashboard/pages/session/test_pruned_bodies.py",
-    "dashboard/pages/session/test_size.py",
-    "dashboard/pages/session/timeline/test_timeline.py",
-    "dashboard/pages/session/tree/test_group_costs.py",
-    "dashboard/pages/session/tree/test_layout.py",
-    "dashboard/pages/sessions/test_params.py",
-    "dashboard/pages/test_reachability.py",
-    "dashboard/security/matrix/test_channels.py",
-    "dashboard/security/matrix/test_routes.py",
-    "dashboard/security/test_lost_access.py",
-    "loopscope_client/test_client.py",
-    "recorder/core/formats/test_native.py",
-    "recorder/imports/test_aidaemon.py",
-    "recorder/imports/test_bad_stores.py",
-    "recorder/imports/test_import_files.py",
-    "recorder/ingest/test_bad_input.py",
-    "recorder/ingest/test_pipeline.py",
-    "recorder/ingest/test_rate_limit.py",
-    "recorder/ingest/test_writer.py",
-    "recorder/insights/test_consolidate.py",
-    "recorder/insights/test_extract_facts.py",
-    "recorder/insights/test_interrupted_consolidation.py",
-    "recorder/journal/test_read.py",
-    "recorder/journal/test_storage.py",
-    "recorder/masking/test_all_ways.py",
-    "recorder/operations/expiry/test_dry_run.py",
-    "recorder/operations/test_after_retention.py",
-    "recorder/operations/expiry/test_exports_of_deleted.py",
-    "recorder/operations/test_retention.py",
-    "recorder/operations/test_scheduler.py",
-    "recorder/pricing/test_backfill.py",
-    "recorder/pricing/test_rollups.py",
-    "recorder/projection/test_as_of.py",
-    "recorder/projection/test_as_of_fields.py",
-    "recorder/projection/test_rebuild.py",
-    "recorder/projection/test_store.py",
-    "recorder/pubsub/test_invalidation.py",
-    "test_base_install.py",
-    "test_first_start.py",
-}
+BEGAN_S = pytest.StashKey[float]()
+FIRST_START = pytest.StashKey()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="leave out the files that take long")
+
+
+def pytest_ignore_collect(collection_path, config):
+    return True if config.getoption("quick") and collection_path in times.long_files() else None
+
+
+def pytest_sessionstart(session):
+    """Begin the first start of a server while the workers collect, as it takes as long."""
+    config = session.config
+    if config.getoption("numprocesses", None) and not config.getoption("quick"):
+        config.stash[FIRST_START] = server.prepare_start()
+
+
+def pytest_sessionfinish(session):
+    if first_start := session.config.stash.get(FIRST_START, None):
+        first_start.wait()  # which has long ended, except after a run of a moment
 
 
 def pytest_make_parametrize_id(val):
@@ -117,6 +71,7 @@ def pytest_runtest_protocol(item):
         faulthandler.dump_traceback(file=sys.__stderr__)
         pytest.fail(f"took longer than {limit_s} s")
 
+    item.stash[BEGAN_S] = times.spent_s()
     before = signal.signal(signal.SIGALRM, fail)
     signal.setitimer(signal.ITIMER_REAL, limit_s)
     try:
@@ -134,10 +89,17 @@ def _nothing_cached():
     cache.clear()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_teardown():
-    """End the writer of this process while its test still has the database, which the thread polls."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item):
+    """Give the test's entry in a JUnit file its CPU seconds, with those of its fixtures.
+
+    First end the writer of this process while its test still has the database, which the thread polls.
+    """
     writer.close()
+    try:
+        return (yield)
+    finally:
+        item.user_properties.append((times.PROPERTY, f"{times.spent_s() - item.stash[BEGAN_S]:.3f}"))
 
 
 @pytest.fixture(autouse=True)
@@ -178,24 +140,13 @@ def pytest_collection_finish():
     gc.freeze()
 
 
-def is_long(item):
-    """Whether `make test-quick` leaves a test out."""
-    path = item.path.relative_to(TESTS).as_posix()
-    is_property = getattr(item.obj, "is_hypothesis_test", False)
-    return path in LONG_FILES or is_property or hasattr(item.module, "Server")
-
-
 def pytest_collection_modifyitems(config, items):
-    """Sort slow files first; deselect tests of SQLite alone when another database is tested.
+    """Sort the longest files first; deselect tests of SQLite alone when another database is tested.
 
     Workers take files in this order, so that no long file is left for the end.
     """
-    for item in items:
-        if is_long(item):
-            item.add_marker("long")
     selection.mark_database(items)
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    items.sort(key=lambda item: (-times.cost_s(item.path), item.path))
     if "sqlite" in django_settings.DATABASES["default"]["ENGINE"]:
         return
     others = [item for item in items if item.get_closest_marker("sqlite")]

@@ -4,7 +4,6 @@ import ast
 from collections import Counter, defaultdict
 
 from tests.architecture.tree import CODE, FILES, OURS, ROOT, name_of, nodes
-from tests.conftest import LONG_FILES
 
 MAX_LINES, MAX_FUNCTION, MAX_ENTRIES = 350, 40, 13  # hard limits; aim for 200 and 10
 # Sub-folders by nature: a part of the server each, a page each.
@@ -59,7 +58,3 @@ def test_no_folder_has_too_many_sub_folders():
         if folder not in EXCEPTED and len(names - mirrored) > MAX_ENTRIES:
             many[folder] = len(names)
     assert many == {}
-
-
-def test_every_long_file_of_the_tests_exists():
-    assert [name for name in sorted(LONG_FILES) if not (ROOT / "tests" / name).is_file()] == []

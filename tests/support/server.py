@@ -185,9 +185,9 @@ class Server:
         items = self.read("/api/v1/sessions?limit=200")["items"]
         return self.url + next(item["url"] for item in items if item["session_id"] == session_id)
 
-    def agent(self, producer: str = "") -> Agent:
-        """Return a new producer."""
-        return Agent(self, producer or str(uuid4()))
+    def agent(self, producer: str = "", *, form: str = "native") -> Agent:
+        """Return a new producer of lines in a format."""
+        return Agent(self, producer or str(uuid4()), form)
 
     def _answers(self) -> bool:
         self.port = self.port or self._listening_port()
@@ -210,9 +210,10 @@ class Server:
 class Agent:
     """A producer that numbers its lines, over HTTP or a WebSocket."""
 
-    def __init__(self, server: Server, producer: str) -> None:
+    def __init__(self, server: Server, producer: str, form: str = "native") -> None:
         self._server = server
         self._producer = producer
+        self._form = form
         self.sent = 0
 
     @contextmanager
@@ -243,7 +244,7 @@ class Agent:
             "X-Producer": self._producer,
             "X-First-Seq": str(self.sent),
         }
-        url = f"{self._server.url}/ingest/v1/events"
+        url = f"{self._server.url}/ingest/v1/events?format={self._form}"
         request = urllib.request.Request(url, b"\n".join(lines), headers, method="POST")
         with urllib.request.urlopen(request) as answer:
             receipt = json.load(answer)
@@ -258,6 +259,17 @@ def is_idle(folder: Path) -> bool:
     waiting += ["SELECT 1 FROM recorder_wasteredo", "SELECT 1 FROM recorder_ledgerredo"]
     with closing(sqlite3.connect(f"file:{folder}/loopscope.sqlite3?mode=ro", uri=True)) as database:
         return not database.execute(" UNION ALL ".join(waiting)).fetchall()
+
+
+def prepare_start() -> subprocess.Popen[bytes]:
+    """Begin the first start in a process of its own, so that no test has to wait for the whole of it."""
+    make = "from tests.support import server; server.make_start()"
+    return subprocess.Popen([*ENDING_WITH_PARENT, sys.executable, "-c", make], cwd=ROOT)
+
+
+def make_start() -> None:
+    """Make the files of a first start, unless another process has."""
+    started_folder(_begin)
 
 
 def _begin(folder: Path) -> str:

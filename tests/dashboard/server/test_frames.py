@@ -2,6 +2,7 @@
 
 import asyncio
 from random import Random
+from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import pytest
@@ -10,6 +11,7 @@ from twisted.internet.error import ConnectionDone
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
+from dashboard.server import websocket
 from dashboard.server.websocket import DISCARDED_FRAMES, PAGE_BYTES, PART_BYTES, TURN_FRAMES, Socket
 from recorder.ingest import rate_limit
 from recorder.ingest.limits.byte_budget import budget
@@ -70,6 +72,7 @@ class Connection:
 
     def __init__(self, path):
         server = MagicMock(root_path="", proxy_forwarded_address_header=None)
+        server.configure_mock(websocket_timeout=-1, ping_interval=1)
         server.create_application = lambda socket, _scope: socket.inbox
         factory = WebSocketFactory(server)
         factory.setProtocolOptions(failByDrop=False, closeHandshakeTimeout=0, utf8validateIncoming=False)
@@ -228,3 +231,22 @@ async def test_messages_arrive_in_order_however_they_are_cut(connect):
         stream = stream[size:]
 
     assert [message["text"] for message in connection.messages] == texts
+
+
+async def test_a_client_that_answers_pings_is_not_silent_and_one_that_does_not_is(
+    connect, monkeypatch, settings
+):
+    time = SimpleNamespace(now=0.0, monotonic=lambda: time.now)
+    monkeypatch.setattr(websocket, "time", time)
+    connection, silence_s = connect(INGEST), settings.LOOPSCOPE_LIMITS["silence_s"]
+    await connection.receive(frame(b"{}"))
+    for _ in range(3):
+        time.now += 0.9 * silence_s
+        await connection.receive(frame(opcode=10))
+        connection.socket.check_timeouts()
+    assert not connection.is_over
+
+    time.now += 1.1 * silence_s
+    connection.socket.check_timeouts()
+
+    assert connection.close_code == websocket.SILENT

@@ -25,7 +25,8 @@ class Service:
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="loopscope-service-"))
-        self.port = _free_port()
+        self.port = _free_port()  # another one if a program takes it before the first start
+        self._has_answered = False
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Service:
@@ -43,8 +44,12 @@ class Service:
 
     def _has_started(self) -> bool:
         if self._process is not None and self._process.poll() is not None:
-            self._launch()  # children of the killed process were still running
-        return self._answers()
+            if not self._has_answered:
+                self.port = _free_port()
+            self._launch()  # after a kill: its children were still running
+        answers = self._answers()
+        self._has_answered |= answers
+        return answers
 
     def _launch(self) -> None:
         with (self.folder / "log").open("ab") as log:
@@ -67,6 +72,7 @@ class Service:
         raise NotImplementedError
 
     def _answers(self) -> bool:
+        """Ask it on the socket in its folder: another program may have the port."""
         raise NotImplementedError
 
     def _user(self) -> str | None:
@@ -81,11 +87,14 @@ class Redis(Service):
         return f"redis://127.0.0.1:{self.port}/0"
 
     def _command(self) -> Sequence[str]:
-        return ("redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "")
+        where = ("--port", str(self.port), "--bind", "127.0.0.1", "--unixsocket", str(self.folder / "socket"))
+        return ("redis-server", *where, "--save", "")
 
     def _answers(self) -> bool:
         try:
-            with socket.create_connection(("127.0.0.1", self.port), 1) as line:
+            with socket.socket(socket.AF_UNIX) as line:
+                line.settimeout(LOOK_S)
+                line.connect(str(self.folder / "socket"))
                 line.sendall(b"PING\r\n")
                 return line.recv(16) == b"+PONG\r\n"
         except OSError:
@@ -113,7 +122,9 @@ class Postgres(Service):
 
     def _answers(self) -> bool:
         try:
-            psycopg.connect(self.url.replace("postgres:", "postgresql:", 1), connect_timeout=LOOK_S).close()
+            psycopg.connect(
+                host=str(self.folder), port=self.port, user=POSTGRES_USER, connect_timeout=LOOK_S
+            ).close()
         except psycopg.OperationalError:
             return False
         return True

@@ -25,12 +25,14 @@ from recorder.search import indexer, tables
 from tests.recorder.masking import ways
 from tests.recorder.masking.secrets import WRITTEN, contexts
 from tests.recorder.masking.streams.own_parts import own_part
+from tests.selection import SHARE
 from tests.support.journal_bytes import file_content
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-KINDS_MIN = 40
+KINDS_MIN = 40 if connection.vendor == "sqlite" else 13
 CHARS_MIN = 9  # different characters of a secret, so that it stands nowhere by chance
+EXPORTED = 7  # one session in so many is exported
 EACH = settings(phases=[Phase.generate], max_examples=300, derandomize=True, database=None)
 SHAPES = ("phi-session", "events", "otlp", "html")
 UNICODE = re.compile(rb"\\+u00([0-9a-fA-F]{2})")
@@ -38,9 +40,14 @@ UNICODE = re.compile(rb"\\+u00([0-9a-fA-F]{2})")
 
 @pytest.fixture(scope="module")
 def planted():
-    """Return a text with a secret, and the secret, by rule; the key without an end takes what follows it."""
-    found = {rule.name: _pair(rule.name) for rule in DEFINITE}
-    return found | {"private-key-part": found.pop("private-key-part")}
+    """Return a text with a secret, and the secret, by rule; the key without an end takes what follows it.
+
+    One rule in three on PostgreSQL: rules mask before the database, which differs in where it stores texts.
+    """
+    last = "private-key-part"
+    tried = DEFINITE if connection.vendor == "sqlite" else DEFINITE[::SHARE]
+    found = {rule.name: _pair(rule.name) for rule in tried}
+    return found | {last: found.pop(last) if last in found else _pair(last)}
 
 
 def _pair(name):
@@ -87,10 +94,10 @@ def files():
     return b"".join(file_content(each) for each in path.parent.glob(f"{path.name}*"))
 
 
-def exports():
-    """Return what the command writes of every session, in each shape that it has."""
+def exports(*, every=1):
+    """Return what the command writes of each session, or of one in so many, in each shape that it has."""
     out = StringIO()
-    for session_id in Session.objects.values_list("session_id", flat=True):
+    for session_id in list(Session.objects.order_by("pk").values_list("session_id", flat=True))[::every]:
         for shape in SHAPES:
             try:
                 call_command("export_session", session_id, "--as", shape, stdout=out)
@@ -156,5 +163,6 @@ def _check(project, own_parts, client):
         assert b"[masked:%s:" % name.encode() in stored, name
     with connection.cursor() as cursor:
         assert tables.table(project.pk) in connection.introspection.table_names(cursor)
-    for content in (stored, files(), exports(), pages(client)):
+    # What is in no cell and no restored line can be in no export: a part of them shows each way.
+    for content in (stored, files(), exports(every=EXPORTED), pages(client)):
         assert leaked(own_parts, content) == []

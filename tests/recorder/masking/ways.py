@@ -109,6 +109,7 @@ def by_otlp(project, texts):
         {"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}},
         {"key": "gen_ai.request.model", "value": {"stringValue": "m"}},
     ]
+    lines = []
     for text in texts.values():
         message = json.dumps([{"role": "user", "parts": [{"type": "text", "content": text}]}])
         more = [{"key": "gen_ai.input.messages", "value": {"stringValue": message}}]
@@ -126,8 +127,8 @@ def by_otlp(project, texts):
             {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]},
             {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]},
         )
-        lines = [json.dumps(body).encode() for body in bodies]
-        assert ingest(Batch(project.pk, PRODUCER, None, lines, OTLP)).rejected == []
+        lines += [json.dumps(body).encode() for body in bodies]
+    assert ingest(Batch(project.pk, PRODUCER, None, lines, OTLP)).rejected == []
 
 
 def by_transcripts(project, texts):

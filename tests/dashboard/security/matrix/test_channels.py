@@ -1,5 +1,7 @@
 """The routes that Channels serves: ingest, streams and sockets, by role and method; and the API behind it."""
 
+from time import monotonic
+
 import pytest
 from asgiref.sync import async_to_sync
 from asgiref.testing import ApplicationCommunicator
@@ -8,6 +10,7 @@ from django.contrib.auth.models import User
 from dashboard.asgi import application
 from dashboard.pages.registry import LIVE_PAGES, LIVE_RIGHTS
 from dashboard.routing import http_urlpatterns, websocket_urlpatterns
+from dashboard.server import health
 from recorder.access.rights import Right
 from tests.dashboard.open_page import HOST, ORIGIN, leave_thread, socket
 from tests.dashboard.security.matrix.people import people
@@ -28,8 +31,10 @@ JSON = (b"content-type", b"application/json")
 
 
 @pytest.fixture
-def world(transactional_db):
+def world(transactional_db, monkeypatch):
     """Return two projects with their records, and everybody."""
+    # Else `/readyz` waits a second for the first check of a server, for each stranger and method.
+    monkeypatch.setattr(health, "_last", health.Check("", monotonic()))
     first, second = Records("first", "kestrel7"), Records("second", "obsidian9")
     root = User.objects.create_superuser("root")
     yield first, second, people(first.project, second.project, "owner-kestrel7", root)
