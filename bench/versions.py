@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 from bench.live import Agent
+from bench.spans.workload import bodies
 from bench.support.ingest_client import TRANSPORTS
 from bench.support.machine import Target, loopscope, report
 from bench.support.viewers import Reader, watching
@@ -86,7 +87,8 @@ def _row(name: str, measure: Measure, sides: list[Side], rounds: int) -> tuple[o
 
 
 def _ingest(name: str, figure: int, side: Side, run: str) -> float:
-    tapes = [tape(f"{run}-{name}-{n}", EVENTS // PRODUCERS, BATCH) for n in range(PRODUCERS)]
+    made = partial(bodies, "runs") if name == "OTLP" else tape  # an event there is a span
+    tapes = [made(f"{run}-{name}-{n}", EVENTS // PRODUCERS, BATCH) for n in range(PRODUCERS)]
     return send(side[0], name, tapes)[figure]
 
 

@@ -130,8 +130,7 @@ LOOPSCOPE_LIMITS = {  # of the ingest endpoints; those of the protocol are sent 
 }
 LOOPSCOPE_PAGE_SILENCE_S = _number("LOOPSCOPE_PAGE_SILENCE_S", 30)  # without an acknowledgement of a page
 
-# Seconds without an event after which a session is stale: a running one, and one that waits for an approval;
-# 0: never.
+# Seconds without an event until a session is stale: a running one, one that waits for an approval; 0: never.
 STALE_MAX_S = 10 * 365 * 24 * 3600
 LOOPSCOPE_STALE_S = _number("LOOPSCOPE_STALE_S", 30 * 60, most=STALE_MAX_S)
 # Seconds without a span after which an open loop of a trace is aborted; it goes on if the rest comes.
@@ -289,6 +288,7 @@ SESSION_COOKIE_AGE = 14 * 24 * 3600
 CSRF_COOKIE_NAME = "loopscope_csrf"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "dashboard.web.errors.csrf_failure"
+LOOPSCOPE_NO_STORE = _is_on("LOOPSCOPE_NO_STORE")  # browsers write no page and no response to their disk
 # `no-referrer` would make browsers send "Origin: null" with our own forms, which the CSRF check refuses.
 SECURE_REFERRER_POLICY = "same-origin"
 

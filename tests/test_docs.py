@@ -11,7 +11,16 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "bench/RESULTS.md", "tests/faults/README.md")),
+    *(
+        ROOT / name
+        for name in (
+            "README.md",
+            "CONTRIBUTING.md",
+            "SECURITY.md",
+            "bench/RESULTS.md",
+            "tests/faults/README.md",
+        )
+    ),
     *PAGES,
 ]
 LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -1,10 +1,11 @@
 """Response headers: the content security policy (own scripts and styles only, nothing inline), and private
-caching.
+caching, or none at all if `LOOPSCOPE_NO_STORE` is set.
 """
 
 from collections.abc import Awaitable, Callable
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
+from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
 POLICY = "; ".join(
@@ -48,4 +49,8 @@ async def _awaited(response: Awaitable[HttpResponseBase]) -> HttpResponseBase:
 def _with_policy(response: HttpResponseBase) -> HttpResponseBase:
     response.headers.setdefault("Content-Security-Policy", POLICY)
     response.headers.setdefault("Cache-Control", "private, no-cache")
+    if settings.LOOPSCOPE_NO_STORE and response["Cache-Control"].startswith(
+        "private"
+    ):  # static files are public
+        response.headers["Cache-Control"] = "no-store"
     return response

@@ -1,14 +1,29 @@
-"""Log lines: no sign-in link is readable in one, and a refused request has no traceback."""
+"""Log lines: no link that holds a secret is readable in one, and a refused request has no traceback."""
 
 import logging
 import re
 
-SECRET = re.compile(r"(/signin/)[^\s/?#\"'<>]+")
+LINKS = ("signin", "join", "s")  # the secret follows: of a sign-in link, an invite, a share link
 BUG = 500
 
 
+def _spelled(text: str) -> str:
+    """Return a pattern of a text in which any character may be percent-encoded."""
+    return "".join(f"(?:{re.escape(char)}|%{ord(char):x}|%{ord(char.upper()):x})" for char in text)
+
+
+SLASH = _spelled("/")
+# A link with capitals, encoded characters or two slashes is refused and logged, but its secret is valid.
+SECRET = re.compile(
+    rf"({SLASH}(?:{'|'.join(map(_spelled, LINKS))}){SLASH})"
+    r"(?:[^\w\n%]|%[^\W_][^\W_])*"  # before the secret, as further slashes
+    r"[^\s/?#\"'<>]+",
+    re.IGNORECASE,
+)
+
+
 class LineFormatter(logging.Formatter):
-    """The formatter of every handler: it masks the secret of a sign-in link, also in tracebacks."""
+    """The formatter of every handler: it masks the secrets of links, also in tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
         return SECRET.sub(r"\1[hidden]", super().format(record))

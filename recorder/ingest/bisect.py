@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-import traceback
 from collections.abc import Sequence
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 
@@ -27,6 +25,7 @@ from recorder.ingest.metrics import ACCEPTED, COMMITS, DUPLICATES, REJECTED
 from recorder.ingest.otlp.waiting import Backlog
 from recorder.ingest.pipeline import record
 from recorder.journal.batch import Batch, Receipt
+from recorder.journal.our_bugs import digest, one_line
 from recorder.models import Project
 
 log = logging.getLogger(__name__)
@@ -90,9 +89,7 @@ class Attempts:
             raise  # without another statement: the database is not to be trusted
         except Exception as error:  # noqa: BLE001  its line is looked for, and logged alone
             connection.close()
-            log.warning(
-                "a group of %d batches cannot be recorded at once: %s", len(batches), type(error).__name__
-            )
+            log.debug("a group of %d batches cannot be recorded at once: %s", len(batches), one_line(error))
             return self._in_parts(batches, error)
 
     def _in_parts(self, batches: Sequence[Batch | None], error: Exception) -> list[Answer]:
@@ -143,9 +140,9 @@ def _in_halves(batch: Batch) -> Answer:
 
 def _unread(batch: Batch, error: Exception) -> Answer:
     """Store the one line on which our code raises, unparsed and quarantined; a rebuild reads it again."""
-    digest = _hash(error)
-    log.error("a line broke the recorder, traceback %s", digest, exc_info=error)
-    return record([batch], Unread(traceback=digest))[0]
+    found = digest(error)
+    log.error("a line broke the recorder, traceback %s: %s", found, one_line(error))
+    return record([batch], Unread(traceback=found))[0]
 
 
 def _count(answers: Sequence[Answer]) -> None:
@@ -174,13 +171,6 @@ def _trust_keys() -> None:
     except STORE_ERRORS as error:
         raise_as_store_error(error)
         raise
-
-
-def _hash(error: Exception) -> str:
-    """Return a hash of a traceback; the same bug has the same hash on every machine."""
-    frames = traceback.extract_tb(error.__traceback__)
-    places = [f"{Path(frame.filename).name}:{frame.name}:{frame.lineno}" for frame in frames]
-    return sha256("\n".join([type(error).__name__, *places]).encode()).hexdigest()[:12]
 
 
 def _try_commit() -> None:

@@ -20,6 +20,7 @@ from recorder.core.formats.base import parse as parse_foreign
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.formats.registry import OTLP, READERS
 from recorder.core.recorder import Line
+from recorder.journal.our_bugs import one_line
 from recorder.journal.spans.reader import forget
 from recorder.journal.spans.replay import Entry, SpanReplay, about, events_again
 from recorder.journal.translation import ProjectTranslator
@@ -83,8 +84,8 @@ class Replay:
                 yield Line(*about(entry), event, entry.producer.is_demo)
         except InvalidLineError:
             self.unreadable += 1
-        except Exception:
-            log.exception("line %d of the journal breaks its reader", entry.pk)
+        except Exception as error:  # noqa: BLE001  as when it was recorded
+            log.error("line %d of the journal breaks its reader: %s", entry.pk, one_line(error))  # noqa: TRY400
             yield Line(*about(entry), Unread(), entry.producer.is_demo)
 
     def _foreign(self, entry: JournalEvent, raw: bytes) -> Iterator[Line]:

@@ -14,6 +14,7 @@ from recorder.core.recorder import Line, Recorder
 from recorder.core.records import ModelConfig as Config
 from recorder.core.state_keys import state_keys_of
 from recorder.database.errors import STORE_ERRORS, raise_as_store_error
+from recorder.journal.our_bugs import one_line
 from recorder.journal.read import texts
 from recorder.journal.replay import EndOfStream, Replay, unread
 from recorder.journal.spans.replay import Entry
@@ -93,7 +94,7 @@ def _derive(
     try:
         with transaction.atomic():
             _save(project, replayed, looks, retained)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  its line is looked for, and logged alone
         retained.take_back()
         if isinstance(error, STORE_ERRORS):
             raise_as_store_error(error)
@@ -102,7 +103,7 @@ def _derive(
             for part in (replayed[:half], replayed[half:]):
                 _derive(project, part, looks, retained)
             return
-        log.exception("line %d of the journal breaks the recorder", replayed[0].id)
+        log.error("line %d of the journal breaks the recorder: %s", replayed[0].id, one_line(error))  # noqa: TRY400
         _save(project, [unread(line) for line in replayed if isinstance(line, Line)], looks, retained)
     retained.settle()
 

@@ -1,7 +1,9 @@
 """HTTP routing: errors of unknown paths, wrong methods and foreign hosts as JSON."""
 
 import pytest
+from django.http import HttpRequest, HttpResponse
 
+from dashboard.security.csp import ContentSecurityPolicy
 from recorder.access import tokens
 from recorder.models import Project
 from tests.support.endpoint_clients import HOST, request
@@ -46,6 +48,28 @@ def test_a_head_request_has_the_headers_of_get():
 @pytest.mark.parametrize("path", ["/api/v1/sessions", "/p/default/sessions"])
 def test_responses_may_not_be_stored_by_shared_caches(path):
     assert read(path, "GET").headers["cache-control"] == "private, no-cache"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("path", ["/api/v1/sessions", "/p/default/sessions", "/nowhere"])
+def test_no_response_is_stored_if_that_is_set(settings, path):
+    settings.LOOPSCOPE_NO_STORE = True
+    assert read(path, "GET").headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("caching", "expected"),
+    [
+        ("private, max-age=3600", "no-store"),
+        ("max-age=315360000, public, immutable", None),
+        ("no-cache", None),
+    ],
+)
+def test_images_are_not_stored_if_that_is_set_and_static_files_are(settings, caching, expected):
+    settings.LOOPSCOPE_NO_STORE = True
+    answer = HttpResponse(headers={"Cache-Control": caching})
+    ContentSecurityPolicy(lambda _: answer)(HttpRequest())
+    assert answer["Cache-Control"] == (expected or caching)
 
 
 def test_a_plain_request_to_the_ingest_socket_is_a_426():

@@ -25,6 +25,7 @@ from recorder.core.formats.native import NO_LIMITS
 from recorder.core.formats.registry import READERS
 from recorder.core.formats.transcripts.repeats import Member, Name, SharingReader, owners
 from recorder.database import sql
+from recorder.journal.our_bugs import one_line
 from recorder.journal.read import pruned, texts
 from recorder.journal.repeats.shared_lines import TABLE, member_of, members_by, name_machine, note_loops
 from recorder.models import JournalEvent, Producer
@@ -156,8 +157,8 @@ def _read(transcript: Producer, rows: Sequence[_Row], owned: Owned) -> _Reading:
             _translate(found, transcript.pk, parse(raw, limits=NO_LIMITS).fields or {}, owned, row.at)
         except InvalidLineError:
             continue
-        except Exception:  # as when the journal is replayed
-            log.exception("line %d of the journal breaks its reader", row.line)
+        except Exception as error:  # noqa: BLE001  as when the journal is replayed
+            log.error("line %d of the journal breaks its reader: %s", row.line, one_line(error))  # noqa: TRY400
     if transcript.machine:
         name_machine(found.events, transcript.machine)
     return found

@@ -60,6 +60,57 @@ def test_no_spelling_of_a_refused_link_is_logged(db, caplog, after, host):
     assert not [line for line in found if secret in line or "Traceback" in line]
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/SignIn/",
+        "/SIGNIN/",
+        "/signin//",
+        "/signin/%20",
+        "/signin/%E2%80%AE",
+        "/%73ignIn/",
+        "/x/SignIn/",
+    ],
+)
+def test_a_link_is_hidden_however_its_path_is_spelled(db, caplog, path):
+    secret = signin_links.issue(User.objects.create_user("ada"))
+
+    assert Client(enforce_csrf_checks=True).post(f"{path}{secret}").status_code in (403, 404)
+    found = lines(caplog)
+    assert found
+    assert not [line for line in found if secret in line]
+
+
+@pytest.mark.parametrize("path", ["/join/", "/Join/", "/s/", "/S/"])
+def test_secrets_of_invites_and_share_links_are_hidden(db, caplog, path):
+    assert Client(enforce_csrf_checks=True).put(f"{path}a-secret/more").status_code in (403, 404, 405)
+    found = lines(caplog)
+    assert found
+    assert not [line for line in found if "a-secret" in line]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/signin%2Fa-secret",
+        "%2fSignIn%2f%2fa-secret?next=x",
+        "/%53%69%67%6E%49%6E/a-secret",
+        "https://x/%6aoin/a-secret",
+        "/%73%2Fa-secret/sessions",
+    ],
+)
+def test_an_address_that_was_not_decoded_is_hidden(text):
+    line = HANDLER.formatter.format(logging.LogRecord("x", logging.ERROR, "", 1, text, (), None))
+    assert "[hidden]" in line
+    assert "a-secret" not in line
+
+
+@pytest.mark.parametrize("text", ["/p/default/sessions/12", "/signin", "/sign/in", "/joined/x", "a /src/b"])
+def test_other_addresses_are_readable(text):
+    line = HANDLER.formatter.format(logging.LogRecord("x", logging.ERROR, "", 1, text, (), None))
+    assert line.endswith(text)
+
+
 @pytest.mark.parametrize("scopes", [None, ["ingest"]], ids=["no token", "wrong scope"])
 def test_a_refused_request_to_the_read_api_is_at_most_one_line(client, db, caplog, scopes):
     project = Project.objects.create(slug="default")

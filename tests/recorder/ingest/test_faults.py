@@ -1,6 +1,7 @@
 """Failures affect only their own batch: a line that raises, a lock, a full disk."""
 
 import asyncio
+import re
 import sqlite3
 from collections import Counter
 from contextlib import suppress
@@ -17,6 +18,7 @@ from recorder.database.errors import Busy, StoreError, raise_as_store_error
 from recorder.ingest import bisect, disk_reserve, pipeline
 from recorder.ingest.disk_reserve import Reserve
 from recorder.ingest.writer import Writer
+from recorder.journal import our_bugs
 from recorder.journal.batch import Batch
 from recorder.journal.read import texts
 from recorder.models import EventRecord, JournalEvent, Producer, QuarantinedLine, Session
@@ -90,6 +92,37 @@ async def test_the_line_that_broke_it_is_stored_with_the_hash_of_its_traceback(p
     assert code == "our_bug"
     assert message == again
     assert message.startswith("a bug of ours, traceback ")
+
+
+async def test_a_line_that_breaks_the_recorder_is_one_line_of_the_log(project, writer, caplog):
+    await asyncio.gather(*(writer.submit(batch(project, [*GOOD, POISON], f"p-{n}")) for n in range(3)))
+
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 3, messages
+    assert not [record for record in caplog.records if record.exc_info]
+    for message in messages:
+        assert "ZeroDivisionError < test_faults.py:feed:" in message
+        assert "\n" not in message
+
+
+def test_a_line_of_the_log_has_the_place_of_each_frame_and_no_text_of_the_exception():
+    def inner():
+        raise ValueError("a secret of somebody")
+
+    def outer():
+        inner()
+
+    found = []
+    for _ in range(2):
+        try:
+            outer()
+        except ValueError as error:
+            found.append((our_bugs.one_line(error), our_bugs.digest(error)))
+    (text, digest), again = found
+    assert again == (text, digest)
+    assert re.fullmatch(r"ValueError( < test_faults\.py:\w+:\d+){3}", text)
+    assert text.index(":inner:") < text.index(":outer:")
+    assert len(digest) == 12
 
 
 async def test_batches_beside_one_that_breaks_are_answered_as_if_it_were_not_there(project, writer):

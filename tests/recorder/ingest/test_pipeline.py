@@ -11,8 +11,18 @@ from hypothesis import strategies as st
 from recorder.database.errors import Busy, busy
 from recorder.ingest.pipeline import Batch, Gap, ingest, record
 from recorder.journal.read import texts
-from recorder.models import JournalEvent, Producer, Project, Session
-from tests.support.build import agent_end, agent_start, line, message_update, turn_end, turn_start
+from recorder.models import Anomaly, EventRecord, JournalEvent, LoopRecord, Producer, Project, Session, Turn
+from tests.support.build import (
+    agent_end,
+    agent_start,
+    line,
+    message_update,
+    ours,
+    time,
+    turn_end,
+    turn_start,
+    usage,
+)
 from tests.support.project_digest import digest
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -199,3 +209,54 @@ def refuse_commit(execute, sql, params, many, context):
     if "recorder_producer SET high" in sql:
         raise OperationalError("disk I/O error")
     return execute(sql, params, many, context)
+
+
+def child_loop(project):
+    return LoopRecord.objects.select_related("session").get(session__project=project, loop_id="t.b.1")
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (0, 2, 1), (1, 2, 0)])
+def test_a_producer_may_link_the_loops_of_two_others_after_one_of_them(project, order):
+    link = ours("SubAgentLinked", None, parent_loop_id="s.a.1", child_session_id="t", tool_call_id="c1")
+    batches = [
+        batch(project, 0, GOOD, "parent"),
+        batch(project, 0, [line(agent_start("t.b.1")), line(agent_end("t.b.1"))], "child"),
+        batch(project, 0, [line(link)], "third"),
+    ]
+    for place in order:
+        ingest(batches[place])
+
+    loop = child_loop(project)
+    assert (loop.status, loop.session.parent_loop_id) == ("completed", "s.a.1")
+
+
+def test_a_link_of_two_unknown_sessions_is_an_inconsistency(project):
+    ingest(
+        batch(project, 0, [line(ours("SubAgentLinked", None, parent_loop_id="s.a.1", child_session_id="t"))])
+    )
+
+    assert [*Anomaly.objects.values_list("kind", flat=True)] == ["orphan"]
+
+
+def test_the_first_link_of_a_sub_agent_counts(project):
+    ingest(batch(project, 0, [line(agent_start(f"{name}.a.1")) for name in "srt"]))
+    for name in "sr":
+        link = ours(
+            "SubAgentLinked", None, parent_loop_id=f"{name}.a.1", child_session_id="t", tool_call_id="c1"
+        )
+        ingest(batch(project, 0, [line(link)], f"link-{name}"))
+
+    assert Session.objects.get(session_id="t").parent_loop_id == "s.a.1"
+
+
+@pytest.mark.parametrize("name", ["LoopWithdrawn", "LoopReopened", "CallReported", "UsageReported"])
+def test_a_correction_that_a_producer_sends_changes_no_record(project, name):
+    ingest(batch(project, 0, GOOD, "p"))
+    before = [*LoopRecord.objects.values()], [*Turn.objects.values()]
+    more = {"is_gone": True, "turn_index": 0, "cost": {"total": "1"}, "message": {}, "usage": usage(5)}
+    more["timestamp"] = time(5)
+    event = ours(name, "s.a.1", session_id="s", **more)
+    assert ingest(batch(project, 0, [line(event)], "other")).rejected == []
+
+    assert ([*LoopRecord.objects.values()], [*Turn.objects.values()]) == before
+    assert name in EventRecord.objects.values_list("type", flat=True)

@@ -11,6 +11,7 @@ from django.utils import timezone
 from dashboard.pages.connect.live import ARRIVAL, open_page
 from dashboard.pages.connect.queries import arrivals, made, token_of
 from dashboard.pages.connect.senders import PLACEHOLDER, check, senders
+from dashboard.pages.connect.views import COOKIE
 from recorder.access import tokens
 from recorder.models import Project, Refusal
 from recorder.pubsub.invalidation import Invalidation
@@ -104,12 +105,45 @@ def test_who_may_play_the_demo_sees_its_button(client, project, role, may_play):
 def test_a_new_token_is_shown_once_and_in_every_line(client, project):
     client.force_login(User.objects.create_superuser("root"))
     answer = client.post("/p/p/connect/token", {"agent": "events"})
-    (shown,) = set(re.findall(r"lsk_\w+", answer.content.decode()))
+    cookie = answer.cookies[COOKIE]
 
+    key = project.tokens.get().pk
+    assert (answer.status_code, answer["Location"]) == (302, f"/p/p/connect?agent=events&token={key}")
     assert "no-store" in answer["Cache-Control"]
+    assert (cookie["path"], cookie["httponly"], cookie["samesite"]) == ("/p/p/connect", True, "Strict")
+
+    page = client.get(answer["Location"])
+    (shown,) = set(re.findall(r"lsk_\w+", page.content.decode()))
+    assert "no-store" in page["Cache-Control"]
+    assert page.cookies[COOKIE].value == ""
     assert tokens.find(shown).scopes == "ingest"
-    assert PLACEHOLDER not in answer.content.decode()
-    assert shown not in client.get("/p/p/connect?agent=events").content.decode()
+    assert PLACEHOLDER not in page.content.decode()
+
+    again = client.get(answer["Location"]).content.decode()
+    assert shown not in again
+    assert "Waiting for the first event" in again
+    assert project.tokens.count() == 1
+
+
+def test_a_new_token_is_shown_only_to_who_made_it_and_in_its_project(client, project):
+    other = Project.objects.create(slug="other")
+    for name in ("ada", "bob"):
+        User.objects.create_superuser(name)
+    client.force_login(User.objects.get(username="ada"))
+    answer = client.post("/p/p/connect/token", {"agent": "events"})
+    cookie = answer.cookies[COOKIE].value
+
+    assert "lsk_" not in client.get(f"/p/{other.slug}/connect").content.decode()
+    client.force_login(User.objects.get(username="bob"))
+    client.cookies[COOKIE] = cookie
+    assert "lsk_" not in client.get(answer["Location"]).content.decode()
+
+
+@pytest.mark.parametrize("fields", [{}, {"agent": ""}, {"agent": "unknown"}])
+def test_for_no_agent_and_an_unlisted_one_no_token_is_made(client, project, fields):
+    client.force_login(User.objects.create_superuser("root"))
+    assert client.post("/p/p/connect/token", fields).status_code == 404
+    assert not project.tokens.exists()
 
 
 def test_the_python_programs_are_python():

@@ -124,7 +124,7 @@ def make_token(world):
 
 
 def connect(world):
-    world.post("connect/token", 200, agent="claude-code")
+    world.post("connect/token", agent="claude-code")
     return world.newest_token()
 
 
