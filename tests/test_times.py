@@ -15,11 +15,11 @@ BUSY = "sum(range(10**7)); print(flush=True); input()"
 
 
 @pytest.fixture
-def kept(tmp_path, monkeypatch):
+def recorded(tmp_path, monkeypatch):
     """Return a function that replaces the list; none of what was derived from the real one is left."""
 
     def forget():
-        times.kept.cache_clear()
+        times.recorded.cache_clear()
         times.long_files.cache_clear()
 
     def replace(costs):
@@ -38,12 +38,12 @@ def junit(folder, phase, *cases):
 
 
 def test_every_listed_file_has_a_cost():
-    assert times.kept()
-    assert [name for name, cost in times.kept().items() if cost < 0] == []
+    assert times.recorded()
+    assert [name for name, cost in times.recorded().items() if cost < 0] == []
 
 
-def test_a_file_costs_the_sum_of_its_tests_in_the_longest_phase(tmp_path, kept):
-    kept({"tests/test_docs.py": 3.0, "tests/test_gone.py": 4.0})
+def test_a_file_costs_the_sum_of_its_tests_in_the_longest_phase(tmp_path, recorded):
+    recorded({"tests/test_docs.py": 3.0, "tests/test_gone.py": 4.0})
     junit(tmp_path, "sqlite", ("a", "conftest.py", 1.5), ("b", "conftest.py", 2), ("a", "settings.py", 9))
     junit(tmp_path, "postgres", ("a", "conftest.py", 3), ("a", "settings.py", 10))
 
@@ -53,16 +53,16 @@ def test_a_file_costs_the_sum_of_its_tests_in_the_longest_phase(tmp_path, kept):
     assert written == {"tests/conftest.py": 3.5, "tests/settings.py": 10, "tests/test_docs.py": 3}
 
 
-def test_a_file_that_is_not_listed_counts_as_a_middling_one(kept):
-    kept({"tests/test_a.py": 1.0, "tests/test_b.py": 2.0, "tests/test_c.py": 9.0})
+def test_a_file_that_is_not_listed_counts_as_a_middling_one(recorded):
+    recorded({"tests/test_a.py": 1.0, "tests/test_b.py": 2.0, "tests/test_c.py": 9.0})
 
     assert times.cost_s(times.ROOT / "tests/test_new.py") == 2.0
     assert times.cost_s(times.ROOT / "tests/test_c.py") == 9.0
 
 
-def test_the_files_that_take_the_most_are_not_quick(kept):
+def test_the_files_that_take_the_most_are_not_quick(recorded):
     costs = {"a": 0.5, "c": 0.2, "b": 0.1, "d": 0.7}
-    kept({name: cost * times.QUICK_S for name, cost in costs.items()})
+    recorded({name: cost * times.QUICK_S for name, cost in costs.items()})
 
     assert times.long_files() == {times.ROOT / "d"}
 

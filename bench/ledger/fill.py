@@ -1,22 +1,25 @@
 """Fills a database with the sums of a ledger of a million turns, without the calls themselves.
 
-Sessions, loops and turns are those of `bench.costs`; each session has a sum for each of PARTS, and each
-turn a tool call. The days are added up as the follower does it.
+Sessions, loops and turns are those of `bench.costs`; each session has a sum for each of PARTS and for the
+classes of its turns by cost, and each turn a tool call. The days are added up as the follower does it.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections import defaultdict
 
 from bench.costs import LOOPS_A_SESSION, TURNS_A_LOOP, Filling, counted
+from recorder.core.ledger.cost_classes import class_of
 
 TURNS_A_SESSION = LOOPS_A_SESSION * TURNS_A_LOOP
 MODELS, VERSIONS = 2, 6
 TOOLS = 24
 PARTS = (
-    *(("tool_definition", f"tool_{n}", f"server-{n % 4}") for n in range(TOOLS)),
-    *(("tool_result", f"tool_{n}", f"server-{n % 4}") for n in range(10)),
+    *(("tool_definition", f"mcp__server-{n % 4}__tool_{n}", f"server-{n % 4}") for n in range(TOOLS)),
+    *(("tool_result", f"mcp__server-{n % 4}__tool_{n}", f"server-{n % 4}") for n in range(6)),
+    *(("tool_result", "Bash", command) for command in ("git diff", "git log", "pytest", "ls")),
     *((kind, "", "") for kind in ("system", "user", "assistant", "thinking", "output")),
     *(("miss", verdict, "") for verdict in ("append_only", "first_call", "ttl_lapsed", "tools_changed")),
 )
@@ -39,9 +42,40 @@ class LedgerFilling(Filling):
         self._insert(models.ToolCall, "recorder_turn t", call | named)
         numbers = f"recorder_session s CROSS JOIN {counted(len(PARTS))}"
         self._insert(models.LedgerSum, numbers, self._sum(project.pk))
+        self._insert_requests(project.pk)
         days = models.LedgerSum.objects.values_list("day", flat=True).distinct()
         mark_days({(project.pk, day) for day in days})
         models.LedgerState.objects.update_or_create(project=project, defaults={"version": VERSION})
+
+    def _insert_requests(self, project: int) -> None:
+        """Count the turns of each session by the class of their cost, as of the day and model of its sums."""
+        turns = self.models.Turn.objects.exclude(cost_nano=None).values_list("loop__session", "cost_nano")
+        found: dict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0])
+        for session, nano in turns.iterator(10_000):
+            if nano:
+                of_class = found[session, class_of(nano)]
+                of_class[0] += 1
+                of_class[1] += nano
+        sums = self.models.LedgerSum
+        like = {row.session: row for row in sums.objects.filter(kind="output").iterator(10_000)}
+        sums.objects.bulk_create(
+            (
+                sums(
+                    project_id=project,
+                    session=session,
+                    day=like[session].day,
+                    agent_id=like[session].agent_id,
+                    version=like[session].version,
+                    model=like[session].model,
+                    kind="request",
+                    name=name,
+                    calls=calls,
+                    cost_nano=nano,
+                )
+                for (session, name), (calls, nano) in found.items()
+            ),
+            batch_size=1_000,
+        )
 
     def _sum(self, project: int) -> dict[str, str]:
         day = "date(s.last_event_at)" if self.is_sqlite else "(s.last_event_at AT TIME ZONE 'UTC')::date"

@@ -47,6 +47,18 @@ def tools(request: HttpRequest, params: Query[OfLedgerSums]) -> schemas.ToolsIte
     return queries.tools(params.scope(project_of(request)))
 
 
+@router.get("/context/requests", response=schemas.RequestsItem)
+def requests(request: HttpRequest, params: Query[OfLedgerSums]) -> schemas.RequestsItem:
+    """Return the dearest requests of a period: those that make 90 % of its cost, at most 200."""
+    return queries.requests(params.scope(project_of(request)))
+
+
+@router.get("/context/floors", response=schemas.FloorsItem)
+def session_floors(request: HttpRequest, params: Query[OfLedgerSums]) -> schemas.FloorsItem:
+    """Return the tokens of system prompt and tool definitions that each call has, and how they grew."""
+    return queries.session_floors(params.scope(project_of(request)))
+
+
 @router.get("/context/versions", response=schemas.VersionsItem)
 def versions(request: HttpRequest, params: Query[OfLedgerSums]) -> schemas.VersionsItem:
     """Return turns, context and losses by agent and version."""

@@ -179,8 +179,21 @@ class CausesItem(Days, LossItem):
     causes: list[CauseItem]
 
 
+class CommandItem(BaseModel):
+    """The results of one command of a shell, such as `git diff`; `other` if it cannot be named."""
+
+    command: str
+    results: int
+    result_tokens: int
+    carried_tokens: int
+    carried_usd: str
+
+
 class ToolItem(BaseModel):
-    """The results of one tool. `failed_rate` covers calls of the newest 300 sessions of the period."""
+    """The results of one tool. `failed_rate` covers calls of the newest 300 sessions of the period.
+
+    `commands` add up to the results of a shell; other tools have none.
+    """
 
     name: str | None
     kind: Kind
@@ -190,6 +203,7 @@ class ToolItem(BaseModel):
     carried_tokens: int
     failed_rate: float | None
     carried_usd: str
+    commands: list[CommandItem]
 
 
 class NeverCalledItem(BaseModel):
@@ -209,6 +223,69 @@ class ToolsItem(Days):
 
     tools: list[ToolItem]
     never_called: list[NeverCalledItem]
+
+
+class RequestItem(BaseModel):
+    """One model request. `sum_share` is the part of `cost_usd` that it and all dearer ones make.
+
+    `main_part` is what most of its money was for; null where no price divides its cost. `number` is that of
+    the turn in its loop, from 1.
+    """
+
+    turn: int
+    session_id: str
+    loop: int
+    number: int
+    agent_id: str | None
+    model: str | None
+    ended_at: Moment
+    prompt_tokens: int | None
+    output_tokens: int | None
+    read_share: float | None
+    verdict: Verdict | None
+    main_part: Literal["read", "write", "uncached", "output"] | None
+    lost_usd: str | None
+    cost_usd: str
+    sum_share: float
+
+
+class RequestsItem(Days):
+    """The dearest requests, the dearest first, at most 200 of those that make 90 % of `cost_usd`.
+
+    They are between `least` and `most` of `requests`, which are those with a cost; both are equal if they are
+    counted exactly. `is_cut` says that more cost about as much as the last ones.
+    """
+
+    requests: int
+    cost_usd: str
+    least: int | None
+    most: int | None
+    is_cut: bool
+    dearest: list[RequestItem]
+
+
+class FloorItem(BaseModel):
+    """A floor of one version of an agent in a time in which it stayed the same: averages of a call.
+
+    `growth` is the difference to the floor before it of the same agent, as a part of it; null for the first.
+    """
+
+    agent_id: str | None
+    version: str | None
+    first_day: date
+    last_day: date
+    calls: int
+    tokens: int
+    system_tokens: int
+    tool_tokens: int
+    growth: float | None
+    cost_usd: str
+
+
+class FloorsItem(Days):
+    """The agents by the cost of their floors, the floors of each in order of time."""
+
+    floors: list[FloorItem]
 
 
 class VersionItem(LossItem):

@@ -21,7 +21,7 @@ from pydantic import (
 
 from dashboard.query_language import parse
 from dashboard.query_language.spending import spending_scope
-from dashboard.shared.ledger_sums.queries import Scope as SumsScope
+from dashboard.shared.ledger_sums.queries.sums import Scope as SumsScope
 from dashboard.shared.session_filter import (
     LABEL_MAX,
     METADATA,

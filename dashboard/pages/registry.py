@@ -28,6 +28,7 @@ from dashboard.pages.demo.urls import urlpatterns as demo_urls
 from dashboard.pages.evaluations import detail_live as evaluation_detail
 from dashboard.pages.evaluations import list_live as evaluations_list
 from dashboard.pages.evaluations.urls import urlpatterns as evaluations_urls
+from dashboard.pages.files.urls import urlpatterns as files_urls
 from dashboard.pages.flame import live as flame_live
 from dashboard.pages.flame.urls import urlpatterns as flame_urls
 from dashboard.pages.insights.urls import urlpatterns as insights_urls
@@ -125,6 +126,10 @@ PAGES: tuple[Page, ...] = (
         name="calls",
         urls=calls_urls,
         link=NavLink(title="Calls", icon="wrench", command="Go to tool calls", key="g t"),
+    ),
+    Page(
+        name="files",
+        urls=files_urls,
     ),
     Page(
         name="insights",

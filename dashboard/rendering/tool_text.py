@@ -27,7 +27,7 @@ def text(content: str, *, is_whole: bool) -> SafeString:
     if is_whole and (value := _structure(content)) is not None:
         return format_html('<div class="json-tree">{}</div>', _Folded().value(value, 0))
     if _HUNK.search(content):
-        return _difference(ansi.plain(content))
+        return difference(ansi.plain(content))
     if ansi.has_escapes(content):
         looks = ((span.classes, span.text) for span in ansi.spans(content))
         return format_html(
@@ -48,7 +48,8 @@ def _structure(content: str) -> Json:
     return value if value and isinstance(value, dict | list) else None
 
 
-def _difference(content: str) -> SafeString:
+def difference(content: str) -> SafeString:
+    """Render the lines of a diff, each in the colour of its sign."""
     return format_html('<pre class="diff">{}</pre>', format_html_join("", "{}", _lines(content)))
 
 

@@ -167,7 +167,7 @@ def _held(held: Held) -> Block:
 
 def _summary(line: _Line) -> Block:
     text = line.event.get("summary")
-    if not isinstance(text, str) or not text:
+    if not isinstance(text, str) or not text or text.startswith(messages.ENCRYPTED_SUMMARY):
         return Block("compaction_summary", f"{line.id:016x}", 0, UNRECORDED, event=line.id)
     found = next(block for block, _ in blocks_of_message({"role": "user", "content": text}, -1))
     return replace(found, kind="compaction_summary", event=line.id)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from django.db.models import Q
 
-from recorder.core.ledger.blocks import Kind
+from recorder.core.content.commands import command_name
+from recorder.core.ledger.blocks import Block, Kind
 from recorder.core.ledger.tokens import Answer
 from recorder.core.ledger.verdicts import Cached
 from recorder.core.ledger.window import Entry, Held, NewBlock, Window, numbers_of
@@ -17,11 +19,23 @@ from recorder.ledger.calls import Earlier
 from recorder.ledger.turns import Turn
 from recorder.models import LedgerBlock, LedgerCall, LedgerChain
 
-_HELD = """SELECT number, "key", kind, name, server, tokens FROM recorder_ledgerblock
+_HELD = """SELECT number, "key", kind, name, server, detail, tokens FROM recorder_ledgerblock
 WHERE chain_id = %s AND {}"""
 _LEAVE = """UPDATE recorder_ledgerblock SET last_call = %s, left_by = %s WHERE chain_id = %s AND {}"""
+RESULT = "tool_result"
 _MAIN = {False: Q(is_main=True), True: Q(pk__in=())}  # by whether a loop has a chain of its own
-Name = tuple[str, str, str]  # kind, name and server of a block
+Name = tuple[str, str, str]  # kind, name, and server or command of a block, as sums have it
+
+
+class _Stored(NamedTuple):
+    """A stored block of a window."""
+
+    key: str
+    kind: Kind
+    name: str
+    server: str
+    detail: str
+    tokens: int
 
 
 @dataclass(slots=True)
@@ -50,7 +64,7 @@ class Chain:
         self.earlier = Earlier(turn.loop, turn.start_event, turn.end_event, turn.request_event)
         for number in entry.left:
             del self.names[number]
-        self.names |= {new.number: (new.block.kind, new.block.name, new.block.server) for new in entry.new}
+        self.names |= {new.number: name_of(new.block) for new in entry.new}
         self.row.state = _state(self.window, entry, self.earlier)
 
     def save(self) -> None:
@@ -90,8 +104,8 @@ def load(row: LedgerChain) -> Chain:
         return Chain(row)
     numbers = numbers_of(state["ranges"])
     rows = sql.read(_HELD.format(sql.in_list("number")), row.pk, sql.list_param(numbers))
-    blocks = {number: (key, kind, name, server, tokens) for number, key, kind, name, server, tokens in rows}
-    held = [_held(number, *blocks[number]) for number in numbers]
+    blocks = {number: _Stored(*about) for number, *about in rows}
+    held = [Held(number, (of := blocks[number]).key, of.kind, of.tokens) for number in numbers]
     window = Window(
         held=held,
         calls=state["calls"],
@@ -103,12 +117,14 @@ def load(row: LedgerChain) -> Chain:
         cached=Cached(**state["cached"]),
         started_at=datetime.fromisoformat(state["started_at"]),
     )
-    names = {number: (kind, name, server) for number, (_, kind, name, server, _) in blocks.items()}
+    names = {number: name_of(block) for number, block in blocks.items()}
     return Chain(row, window, Earlier(*state["earlier"]), names)
 
 
-def _held(number: int, key: str, kind: Kind, _name: str, _server: str, tokens: int) -> Held:
-    return Held(number, key, kind, tokens)
+def name_of(block: Block | LedgerBlock | _Stored) -> Name:
+    """Return the name of a block in sums: a result of a shell has its command, another one its server."""
+    command = command_name(block.name, block.detail) if block.kind == RESULT and not block.server else ""
+    return block.kind, block.name, block.server or command
 
 
 def _state(window: Window, entry: Entry, earlier: Earlier) -> Json:

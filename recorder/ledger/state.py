@@ -18,7 +18,7 @@ from recorder.models import (
     Session,
 )
 
-VERSION = 3  # of the rules by which blocks and verdicts are made
+VERSION = 4  # of the rules by which blocks and verdicts are made
 CURSORS = Cursors(LedgerState, VERSION, lock_key=7_206)
 lock, try_lock = CURSORS.lock, CURSORS.try_lock
 

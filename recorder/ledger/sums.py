@@ -11,16 +11,18 @@ from typing import Any, NamedTuple
 from django.db import DatabaseError, transaction
 from django.db.models import Count, QuerySet, Sum
 
+from recorder.core.ledger.cost_classes import class_of
 from recorder.core.ledger.costs import lost, of_each, to_nano
 from recorder.core.ledger.window import Entry, numbers_of
 from recorder.database.errors import raise_as_store_error
 from recorder.ledger import changes, costs, state
-from recorder.ledger.chains import Chain, Name
+from recorder.ledger.chains import Chain, Name, name_of
 from recorder.ledger.costs import Cost
 from recorder.ledger.turns import ended
 from recorder.models import LedgerChain, LedgerDay, LedgerDirtyDay, LedgerGap, LedgerSum
 
-OUTPUT, UNDIVIDED, MISS = "output", "undivided", "miss"
+OUTPUT, UNDIVIDED, MISS, REQUEST = "output", "undivided", "miss", "request"
+NO_PART = (MISS, REQUEST)  # of the cost: they say again what other sums have
 FIGURES = ("calls", "tokens", "blocks", "block_tokens", "cost_nano")
 PARTS = ("agent_id", "version", "model", "kind", "name", "server")
 DAYS_AT_ONCE = 20
@@ -86,6 +88,13 @@ class Sums:
         for name, count in call.new:
             self._add(about, name, blocks=1, block_tokens=count)
         self._add_miss(about, cost, call)
+        self._add_request(about, cost)
+
+    def _add_request(self, about: About, cost: Cost) -> None:
+        """Count a call among those of about its cost."""
+        if cost.cost_nano:
+            size = class_of(min(MAX, cost.cost_nano))
+            self._add(about, (REQUEST, size, ""), calls=1, cost_nano=cost.cost_nano)
 
     def _add_output(self, about: About, cost: Cost, nano: int) -> None:
         tokens = cost.billed.visible + cost.billed.reasoning if cost.billed is not None else 0
@@ -104,6 +113,7 @@ class Sums:
     def add_gap(self, about: About, cost: Cost) -> None:
         """Add the cost of a call that the ledger could not take."""
         self._add(about, (UNDIVIDED, "", ""), calls=1, cost_nano=cost.cost_nano or 0)
+        self._add_request(about, cost)
 
     def _add(self, about: About, name: Name, **figures: int) -> None:
         found = self.found[about, name]
@@ -149,7 +159,7 @@ def counted(chain: Chain, entry: Entry, change: str) -> Counted:
     found = entry.judgement
     return Counted(
         [(chain.names[held.number], held.tokens) for held in chain.window.held],
-        [((new.block.kind, new.block.name, new.block.server), new.tokens) for new in entry.new],
+        [(chain.names[new.number], new.tokens) for new in entry.new],
         found.verdict,
         found.lost_tokens,
         found.expected_read or 0,
@@ -163,7 +173,7 @@ def recount(session: int, version: str) -> None:
     spent = costs.of_session(session)
     for chain in LedgerChain.objects.filter(session=session):
         blocks = {block.number: block for block in chain.blocks.all()}
-        names = {number: (block.kind, block.name, block.server) for number, block in blocks.items()}
+        names = {number: name_of(block) for number, block in blocks.items()}
         new: dict[int, list[tuple[Name, int]]] = defaultdict(list)
         for number, block in blocks.items():
             new[block.first_call].append((names[number], block.tokens))

@@ -100,8 +100,10 @@ class LedgerGap(models.Model):
 class _Sums(models.Model):
     """Sums over calls, for one part of what they cost.
 
-    `kind` is a kind of blocks, `output`, `undivided` (a cost that no rates divide) or `miss`; `name` the tool
-    or the verdict; `server` that of the tool, or what changed (`recorder.core.ledger.changes`).
+    `kind` is a kind of blocks, `output`, `undivided` (a cost that no rates divide), or one that is no part of
+    the cost: `miss`, or `request`. `name` is the tool, the verdict, or the class of the cost of requests
+    (`recorder.core.ledger.cost_classes`); `server` that of the tool, the command of a shell, or what changed
+    (`recorder.core.ledger.changes`).
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
@@ -135,6 +137,11 @@ class LedgerSum(_Sums):
                 fields=("project", "day", "session", "name", "kind", "blocks", "tokens", "cost_nano"),
                 condition=models.Q(kind="miss", tokens__gt=0),
                 name="ledger_sums_losses",
+            ),
+            models.Index(
+                fields=("project", "day", "name", "session", "kind"),
+                condition=models.Q(kind="request"),
+                name="ledger_sums_requests",
             ),
         )
 

@@ -47,7 +47,8 @@ OF_RECORDS = (
     *("session", "failed", "tree", "running", "past", "timeline", "context", "events", "json"),
     *("evaluation", "compaction", "passes", "session-search", "compare", "loops"),
     *("notes", "rail", "new-note", "share-record"),
-    *("flame", "flame-time", "flame-compared", "turns", "waste", "waste-timeline", "waste-context"),
+    *("flame", "flame-time", "flame-compared", "turns", "files"),
+    *("waste", "waste-timeline", "waste-context"),
 )
 PAGES = [*ADDRESSES, *OF_RECORDS]
 
@@ -123,6 +124,7 @@ def _of_records(server: Server) -> dict[str, str]:
         "loops": f"{session['url']}/compare?{compared}",
         "flame": f"{tree['url']}/flame",
         "turns": f"{session['url']}/turns?sort=-cost",
+        "files": f"{session['url']}/files",
         "flame-time": f"{session['url']}/flame?by=time",
         "flame-compared": f"{session['url']}/flame?by=tokens&with={other}",
     }

@@ -25,7 +25,7 @@ from recorder.insights.consolidate import consolidate
 from recorder.journal import append
 from recorder.journal.read import Pruned, texts
 from recorder.ledger.follower import Follower
-from recorder.ledger.sums import add_up_days
+from recorder.ledger.sums import NO_PART, add_up_days
 from recorder.models import (
     Insight,
     JournalEvent,
@@ -268,7 +268,7 @@ def ledger() -> dict[str, object]:
         steps += 1
     add_up_days()
     ended = Turn.objects.filter(state="done")
-    sums = LedgerSum.objects.exclude(kind="miss")
+    sums = LedgerSum.objects.exclude(kind__in=NO_PART)
     return {
         "steps": steps,
         "turns": ended.count(),

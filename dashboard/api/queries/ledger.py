@@ -14,8 +14,10 @@ from dashboard.shared.ledger.queries.session_ledger import (
     blocks_of_call,
     session_ledger,
 )
-from dashboard.shared.ledger_sums.queries import Scope, read
+from dashboard.shared.ledger_sums.queries.requests import DearRequest, dear_requests
+from dashboard.shared.ledger_sums.queries.sums import Scope, floors, read
 from dashboard.shared.ledger_sums.rows import Loss
+from dashboard.shared.ledger_sums.tools import by_cost
 from recorder.core.ledger.difference import Difference, Excerpt
 from recorder.core.ledger.reasons import agrees
 from recorder.models import LedgerCall, Project, Session
@@ -101,6 +103,16 @@ def tools(scope: Scope) -> schemas.ToolsItem:
                 carried_tokens=tool.carried_tokens,
                 failed_rate=tool.failed,
                 carried_usd=_usd(tool.nano),
+                commands=[
+                    schemas.CommandItem(
+                        command=command.name,
+                        results=command.results,
+                        result_tokens=command.result_tokens,
+                        carried_tokens=command.carried_tokens,
+                        carried_usd=_usd(command.nano),
+                    )
+                    for command in by_cost(tool.commands.values())
+                ],
             )
             for tool in found.tools
         ],
@@ -115,6 +127,64 @@ def tools(scope: Scope) -> schemas.ToolsItem:
                 carried_usd=_usd(group.nano),
             )
             for group in found.unused
+        ],
+    )
+
+
+def requests(scope: Scope) -> schemas.RequestsItem:
+    """Return the dearest requests. Nine queries."""
+    found = dear_requests(scope)
+    return schemas.RequestsItem(
+        since=scope.first,
+        until=scope.last,
+        requests=found.calls,
+        cost_usd=_usd(found.cost_nano),
+        least=found.few.least if found.few else None,
+        most=found.few.most if found.few else None,
+        is_cut=found.is_cut,
+        dearest=[_request(row) for row in found.rows],
+    )
+
+
+def _request(row: DearRequest) -> schemas.RequestItem:
+    return schemas.RequestItem(
+        turn=row.turn,
+        session_id=row.session_id,
+        loop=row.loop,
+        number=row.number,
+        agent_id=row.agent or None,
+        model=row.model or None,
+        ended_at=row.at,
+        prompt_tokens=row.prompt,
+        output_tokens=row.output,
+        read_share=row.read_share,
+        verdict=cast("Any", row.verdict or None),
+        main_part=cast("Any", row.main_part or None),
+        lost_usd=usd(row.lost_nano),
+        cost_usd=_usd(row.cost_nano),
+        sum_share=row.cumulative,
+    )
+
+
+def session_floors(scope: Scope) -> schemas.FloorsItem:
+    """Return the floor of each agent and how it grew. One query."""
+    return schemas.FloorsItem(
+        since=scope.first,
+        until=scope.last,
+        floors=[
+            schemas.FloorItem(
+                agent_id=step.agent or None,
+                version=step.version or None,
+                first_day=step.first,
+                last_day=step.last,
+                calls=step.calls,
+                tokens=step.tokens_each,
+                system_tokens=step.system_each,
+                tool_tokens=step.tools_each,
+                growth=step.growth,
+                cost_usd=_usd(step.nano),
+            )
+            for step in floors(scope)
         ],
     )
 

@@ -24,6 +24,13 @@ COLUMNS = (
         "lost_usd",
         "calls",
         "change",
+        "session_id",
+        "turn",
+        "model",
+        "prompt_tokens",
+        "share",
+        "system_tokens",
+        "tool_tokens",
     ),
 )
 
@@ -72,9 +79,62 @@ def _found(page: ContextPage) -> Iterator[dict[str, Value]]:
             "lost_usd": dollars(row.loss.lost_nano),
             "cost_usd": dollars(row.loss.cost_nano),
         }
+    yield from _requests(page)
     yield from _waste(page)
     yield from _tools(page)
+    yield from _commands(page)
+    yield from _floors(page)
     yield from _versions(page)
+
+
+def _requests(page: ContextPage) -> Iterator[dict[str, Value]]:
+    for row in page.requests:
+        request = row.request
+        yield {
+            "part": "request",
+            "name": request.verdict,
+            "agent": request.agent,
+            "first_day": f"{request.at:%Y-%m-%d}",
+            "last_day": f"{request.at:%Y-%m-%d}",
+            "session_id": request.session_id,
+            "turn": request.number,
+            "model": request.model,
+            "prompt_tokens": request.prompt,
+            "hit_rate": request.read_share,
+            "lost_usd": dollars(request.lost_nano),
+            "cost_usd": dollars(request.cost_nano),
+            "share": request.cumulative,
+        }
+
+
+def _commands(page: ContextPage) -> Iterator[dict[str, Value]]:
+    for tool in page.ledger.tools:
+        for command in tool.commands.values():
+            yield {
+                "part": "command",
+                "name": command.name,
+                "server": tool.name,
+                "results": command.results,
+                "tokens": command.carried_tokens,
+                "new_tokens": command.result_tokens,
+                "cost_usd": dollars(command.nano),
+            }
+
+
+def _floors(page: ContextPage) -> Iterator[dict[str, Value]]:
+    for step in page.floors:
+        yield {
+            "part": "floor",
+            "agent": step.agent,
+            "version": step.version,
+            "first_day": f"{step.first}",
+            "last_day": f"{step.last}",
+            "turns": step.calls,
+            "tokens": step.tokens_each,
+            "system_tokens": step.system_each,
+            "tool_tokens": step.tools_each,
+            "cost_usd": dollars(step.nano),
+        }
 
 
 def _waste(page: ContextPage) -> Iterator[dict[str, Value]]:

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from dashboard.pages.context.words import LABELS
-from dashboard.shared.ledger_sums.queries import Scope
+from dashboard.shared.ledger_sums.queries.sums import Scope
 from dashboard.web.filters import Filter, Page
 from dashboard.web.query_params import Address, Reading
 from dashboard.web.time_range import read_range, time_range

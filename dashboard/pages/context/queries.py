@@ -12,16 +12,25 @@ from django.utils import timezone
 from dashboard.pages.context.changes import ChangeRow, a_week, change_rows
 from dashboard.pages.context.chart import Chart, chart, day_words
 from dashboard.pages.context.params import NARROW, Params
+from dashboard.pages.context.request_rows import RequestRow, request_rows
+from dashboard.pages.context.session_rows import (
+    SessionRow,
+    WastefulSession,
+    session_rows,
+    wasteful_sessions,
+)
 from dashboard.pages.context.words import CAUSES, LABELS, css
 from dashboard.query_language import print_query
 from dashboard.query_language.choices import Pair, choose, is_valid
 from dashboard.shared.ledger.words import change_words
-from dashboard.shared.ledger_sums import queries as sums
 from dashboard.shared.ledger_sums.figures import PeriodLedger, Version
-from dashboard.shared.ledger_sums.queries import Scope, SessionLoss
+from dashboard.shared.ledger_sums.floors import Step
+from dashboard.shared.ledger_sums.queries import sums
+from dashboard.shared.ledger_sums.queries.requests import LISTED, DearRequests, dear_requests
+from dashboard.shared.ledger_sums.queries.sums import Scope
 from dashboard.shared.ledger_sums.rows import Loss
-from dashboard.shared.session_state import state_of_session
-from dashboard.shared.waste.queries.sums import PeriodWaste, SessionSum, of_period
+from dashboard.shared.ledger_sums.tools import Command, commands_of
+from dashboard.shared.waste.queries.sums import PeriodWaste, of_period
 from dashboard.web import links
 from dashboard.web.filters import Menu, options
 from recorder.models import JournalEvent, LedgerState, Project, Session
@@ -29,36 +38,6 @@ from recorder.models import JournalEvent, LedgerState, Project, Session
 SESSIONS, ROWS = 10, 20  # of the page; files have all
 NAMES = 50  # of tools and agents in one cell
 BEHIND = 1_000  # lines that wait before the page says so
-
-
-@dataclass(frozen=True, slots=True)
-class SessionRow:
-    """A session that lost most."""
-
-    loss: SessionLoss
-    title: str
-    agent: str
-    state: str
-    href: str
-
-    @property
-    def cause(self) -> str:
-        return LABELS.get(self.loss.verdict, "")
-
-    @property
-    def css(self) -> str:
-        return css(self.loss.verdict)
-
-
-@dataclass(frozen=True, slots=True)
-class WastefulSession:
-    """A session with much waste."""
-
-    sum: SessionSum
-    title: str
-    agent: str
-    state: str
-    href: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +76,18 @@ class ContextPage:
     progress: Progress
     waste: PeriodWaste
     wasteful: Sequence[WastefulSession]
+    dear: DearRequests
+    floors: Sequence[Step]
+
+    @property
+    def requests(self) -> list[RequestRow]:
+        """Return the dearest requests, each with the link to its turn."""
+        return request_rows(self.slug, self.dear)
+
+    @property
+    def commands(self) -> list[Command]:
+        """Return the commands of shells, the dearest first; files have all."""
+        return commands_of(self.ledger.tools)
 
     @property
     def main_reason(self) -> str:
@@ -253,24 +244,29 @@ class ContextPage:
 
 
 def page(project: Project, params: Params, now: datetime, count: int = SESSIONS) -> ContextPage:
-    """Return the figures of a project, with at most `count` sessions; 0 for all. At most thirteen queries."""
+    """Return the figures of a project, with `count` sessions; 0 for all. Twenty-two queries at most."""
     scope = params.scope(project.pk, now)
     ledger = sums.read(scope)
     main = ledger.causes[0].verdict if ledger.causes else ""
-    rows = session_rows(project, scope, params.cause, count) if main else []
+    losses = sums.sessions_that_lost(scope, params.cause, count) if main else []
     waste = of_period(project.pk, scope.first, scope.last, scope.agents)
+    wasteful = waste.sessions[: count or None]
+    named = {row.session for row in losses} | {row.session for row in wasteful}
+    sessions = Session.objects.filter(project=project).in_bulk(named)
     return ContextPage(
         slug=project.slug,
         params=params,
         scope=scope,
         ledger=ledger,
         chart=chart(ledger),
-        sessions=rows,
-        sessions_total=sums.losing_sessions(scope, params.cause) if rows else 0,
+        sessions=session_rows(project.slug, losses, sessions),
+        sessions_total=sums.losing_sessions(scope, params.cause) if losses else 0,
         main_sessions=sums.losing_sessions(scope, main) if main else 0,
         progress=progress(project.pk),
         waste=waste,
-        wasteful=wasteful_sessions(project, waste.sessions[: count or None]),
+        wasteful=wasteful_sessions(project.slug, wasteful, sessions),
+        dear=dear_requests(scope, ROWS if count else LISTED),
+        floors=sums.floors(scope),
     )
 
 
@@ -278,39 +274,6 @@ def pages(params: Params, projects: Collection[int]) -> Mapping[int, ContextPage
     """Return the figures of projects up to now."""
     now = timezone.now()
     return {project.pk: page(project, params, now) for project in Project.objects.filter(pk__in=projects)}
-
-
-def session_rows(project: Project, scope: Scope, cause: str, count: int = 0) -> list[SessionRow]:
-    """Return the sessions that lost most, the dearest first. Three queries."""
-    losses = sums.sessions_that_lost(scope, cause, count)
-    found = Session.objects.filter(project=project).in_bulk([loss.session for loss in losses])
-    return [
-        SessionRow(
-            loss,
-            session.title or session.session_id,
-            session.agent_id,
-            state_of_session(session),
-            f"{links.session(project.slug, session.pk)}?tab=context",
-        )
-        for loss in losses
-        if (session := found.get(loss.session))
-    ]
-
-
-def wasteful_sessions(project: Project, sums: Sequence[SessionSum]) -> list[WastefulSession]:
-    """Return the sessions of sums with their names and states, in their order. One query."""
-    found = Session.objects.filter(project=project).in_bulk([each.session for each in sums])
-    return [
-        WastefulSession(
-            each,
-            session.title or session.session_id,
-            session.agent_id,
-            state_of_session(session),
-            f"{links.session(project.slug, session.pk)}?tab=context#waste",
-        )
-        for each in sums
-        if (session := found.get(each.session))
-    ]
 
 
 def progress(project: int) -> Progress:

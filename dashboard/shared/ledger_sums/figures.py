@@ -13,10 +13,10 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from dashboard.shared.ledger_sums.rows import Loss, Missed, Part, ToolCalls
+from dashboard.shared.ledger_sums.tools import Tool, Unused, tools_of, unused_of
 from recorder.core.ledger.verdicts import NO_MISS
 
-OUTPUT, UNDIVIDED, MISS, DEFINITION = "output", "undivided", "miss", "tool_definition"
-RESULTS = ("tool_result", "sub_agent_report")
+OUTPUT, UNDIVIDED, MISS = "output", "undivided", "miss"
 NOT_CONTEXT = (OUTPUT, UNDIVIDED, MISS)
 WEEK = 7  # days
 NEW_SHARE = 0.5  # of the misses of the main cause: a version with more is named as its beginning
@@ -39,47 +39,6 @@ class Cause:
         """Return what changed in more than a half of the misses, "" if nothing did in so many."""
         change, loss = self.changes[0]
         return change if loss.calls > NEW_SHARE * self.whole.calls else ""
-
-
-@dataclass(slots=True)
-class Tool:
-    """What the results of one tool cost in all calls that carried them."""
-
-    kind: str
-    name: str
-    server: str
-    results: int = 0
-    result_tokens: int = 0
-    carried_tokens: int = 0
-    nano: int = 0
-    failed: float | None = None  # share of its recorded calls in the sample
-
-    @property
-    def tokens_each(self) -> int | None:
-        return round(self.result_tokens / self.results) if self.results else None
-
-    @property
-    def turns_carried(self) -> float | None:
-        """Return the turns that carried a token of a result, on average."""
-        return self.carried_tokens / self.result_tokens if self.result_tokens else None
-
-    @property
-    def nano_each(self) -> int | None:
-        return round(self.nano / self.results) if self.results else None
-
-
-@dataclass(slots=True)
-class Unused:
-    """Definitions of one server, or of one tool, that were sent and never called by the same agent."""
-
-    name: str
-    server: str
-    tools: set[str] = field(default_factory=set)
-    agents: set[str] = field(default_factory=set)
-    tokens: int = 0  # of one turn
-    turns: int = 0  # that carried them
-    carried_tokens: int = 0
-    nano: int = 0
 
 
 @dataclass(slots=True)
@@ -203,8 +162,8 @@ def period_ledger(
         last,
         kinds,
         causes,
-        _tools(parts, called),
-        _unused(parts, called),
+        tools_of(parts, called),
+        unused_of(parts, called),
         _versions(parts, missed),
         _beginning(first, missed, causes[0].verdict) if causes else None,
     )
@@ -251,57 +210,6 @@ def _beginning(first: date, missed: Iterable[Missed], verdict: str) -> Beginning
     key = max(calls, key=lambda key: (calls[key], key))
     is_main = calls[key] > NEW_SHARE * sum(calls.values())
     return Beginning(*key, since[key]) if is_main and key[1] and since[key] > first else None
-
-
-def _tools(parts: Iterable[Part], called: Iterable[ToolCalls]) -> list[Tool]:
-    """Return the tools whose results were sent, the dearest first."""
-    found: dict[tuple[str, str, str], Tool] = {}
-    for part in parts:
-        if part.kind in RESULTS:
-            key = part.kind, part.name, part.server
-            tool = found.setdefault(key, Tool(*key))
-            tool.results += part.blocks
-            tool.result_tokens += part.block_tokens
-            tool.carried_tokens += part.tokens
-            tool.nano += part.nano
-    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for calls in called:
-        counts[calls.name][0] += calls.calls
-        counts[calls.name][1] += calls.failed
-    for tool in found.values():
-        if tool.name in counts:
-            tool.failed = counts[tool.name][1] / counts[tool.name][0]
-    return sorted(found.values(), key=lambda tool: (-tool.nano, -tool.carried_tokens, tool.name, tool.server))
-
-
-def _unused(parts: Sequence[Part], called: Iterable[ToolCalls]) -> list[Unused]:
-    """Return the definitions without a result in the period or a call in the sample, the dearest first."""
-    used = {(part.agent, part.name) for part in parts if part.kind in RESULTS and part.blocks}
-    used |= {(calls.agent, calls.name) for calls in called}
-    found: dict[tuple[str, str], Unused] = {}
-    turns: dict[tuple[str, str], dict[tuple[str, str], int]] = defaultdict(lambda: defaultdict(int))
-    sizes: dict[tuple[str, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
-    for part in parts:
-        if part.kind != DEFINITION or not part.name or (part.agent, part.name) in used:
-            continue
-        key = ("", part.server) if part.server else (part.name, "")
-        group = found.setdefault(key, Unused(*key))
-        group.tools.add(part.name)
-        group.agents.add(part.agent)
-        group.carried_tokens += part.tokens
-        group.nano += part.nano
-        turns[key][part.agent, part.name] += part.calls
-        sizes[key][part.name][0] += part.tokens
-        sizes[key][part.name][1] += part.calls
-    for key, group in found.items():
-        group.tokens = sum(round(tokens / calls) for tokens, calls in sizes[key].values() if calls)
-        group.turns = sum(_most(turns[key], agent) for agent in group.agents)
-    return sorted(found.values(), key=lambda each: (-each.nano, -each.carried_tokens, each.server, each.name))
-
-
-def _most(turns: Mapping[tuple[str, str], int], agent: str) -> int:
-    """Return the turns of an agent that carried at least the tool that most of them did."""
-    return max(count for (of, _), count in turns.items() if of == agent)
 
 
 def _versions(parts: Iterable[Part], missed: Iterable[Missed]) -> list[Version]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from recorder.core.records import Json
 
+ENCRYPTED_SUMMARY = "[summary encrypted by the provider"  # beginning of the text in place of such a summary
 LIMIT_NOTE = "[Agent stopped:"  # prefix of phi-core's user message when a limit ends the loop
 
 

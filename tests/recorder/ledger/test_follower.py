@@ -9,7 +9,7 @@ from recorder.core.money.prices import Band, Rates
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.ledger import follower, state
 from recorder.ledger.follower import Follower
-from recorder.ledger.sums import FIGURES
+from recorder.ledger.sums import FIGURES, NO_PART
 from recorder.models import LedgerBlock, LedgerCall, LedgerDay, LedgerRedo, LedgerSum, Session, Turn
 from recorder.pricing import backfill, price_book
 from recorder.projection import removal
@@ -37,8 +37,12 @@ def totals(project):
     turns = sum(
         turn.cost_nano or 0 for turn in Turn.objects.filter(loop__session__project=project, state="done")
     )
-    of_sessions = sum(row.cost_nano for row in LedgerSum.objects.filter(project=project).exclude(kind="miss"))
-    of_days = sum(row.cost_nano for row in LedgerDay.objects.filter(project=project).exclude(kind="miss"))
+    of_sessions = sum(
+        row.cost_nano for row in LedgerSum.objects.filter(project=project).exclude(kind__in=NO_PART)
+    )
+    of_days = sum(
+        row.cost_nano for row in LedgerDay.objects.filter(project=project).exclude(kind__in=NO_PART)
+    )
     return turns, of_sessions, of_days
 
 

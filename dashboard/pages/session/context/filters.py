@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from dashboard.shared.ledger_sums.figures import RESULTS
+from dashboard.shared.ledger_sums.tools import RESULTS
 from dashboard.web.query_params import whole_number
 from recorder.core.ledger.blocks import KINDS
 

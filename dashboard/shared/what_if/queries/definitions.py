@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from django.db.models import Sum
 
 from dashboard.shared.what_if.scope import Scope
+from recorder.ledger.sums import NO_PART
 from recorder.models import LedgerSum
 
 RESULTS = ("tool_result", "sub_agent_report")
@@ -37,14 +38,15 @@ class Definitions:
 
 def definitions_of(scope: Scope) -> Definitions:
     """Return every definition that was sent."""
-    named = LedgerSum.objects.filter(scope.sums()).exclude(kind="miss").values_list("kind", "name", "server")
+    named = LedgerSum.objects.filter(scope.sums()).exclude(kind__in=NO_PART)
     sums = ("calls", "tokens", "cost_nano", "blocks")
-    rows = list(named.order_by().annotate(**{f"all_{name}": Sum(name) for name in sums}))
-    used: dict[tuple[str, str], int] = defaultdict(int)
-    for kind, name, server, _, _, _, blocks in rows:
-        used[name, server] += blocks if kind in RESULTS else 0
+    of_each = named.values_list("kind", "name", "server").order_by()
+    rows = list(of_each.annotate(**{f"all_{name}": Sum(name) for name in sums}))
+    used: dict[str, int] = defaultdict(int)
+    for kind, name, _, _, _, _, blocks in rows:
+        used[name] += blocks if kind in RESULTS else 0
     tools = [
-        Definition(name, server, calls, tokens, nano, used[name, server])
+        Definition(name, server, calls, tokens, nano, used[name])
         for kind, name, server, calls, tokens, nano, _ in rows
         if kind == "tool_definition"
     ]

@@ -26,8 +26,10 @@ from recorder.core.formats.transcripts.codex_items import (
     USAGE,
     agent_id,
     blocks_of,
+    compaction_summary,
     hosted_call,
     is_own_task,
+    place_in_git,
     result_of,
 )
 from recorder.core.formats.transcripts.fields import (
@@ -165,6 +167,7 @@ class CodexReader:
         self._agent = text_field(payload, "agent_nickname") or text_field(spawn, "agent_nickname") or AGENT
         names = (("cwd", "cwd"), ("version", "cli_version"), ("originator", "originator"))
         self._about = {to: payload[name] for to, name in names if payload.get(name)}
+        self._about |= place_in_git(object_field(payload, "git"))
 
     def _in_envelope(self, line: Fields) -> Fields:
         """Return a line of an older release as one of today; only the first of them has a time."""
@@ -326,7 +329,7 @@ class CodexReader:
 
     def _compacted(self, payload: Fields, now: str) -> list[Fields]:
         loop = self._open
-        return [] if loop is None else loop.compaction(now, None, text_field(payload, "message"))
+        return [] if loop is None else loop.compaction(now, None, compaction_summary(payload))
 
     def _head(self) -> dict[str, str]:
         return {"model": self._model, "provider": self._provider, "stop": "stop"}

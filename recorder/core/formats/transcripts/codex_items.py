@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
+from recorder.core.content.messages import ENCRYPTED_SUMMARY
 from recorder.core.formats.base import (
     Fields,
     object_field,
@@ -33,6 +34,7 @@ ITEMS = frozenset(
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (\d+)$", re.MULTILINE)
 _OUTPUT = "\nOutput:\n"  # ends the lines that Codex writes about a command
 _UUID7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
+_USER = re.compile(r"(?<=://)[^/@\s]*@")
 _BURST = timedelta(milliseconds=500)  # within which a copied history is written
 
 
@@ -74,6 +76,24 @@ def is_own_task(turn_id: str, at: datetime | None, head: Fields) -> bool:
     if (match := _UUID7.fullmatch(turn_id)) and began is not None:
         return int(match[1] + match[2], 16) >= began.timestamp() * 1000 - 1
     return at is not None and copied is not None and at - copied > _BURST
+
+
+def place_in_git(git: Fields) -> Fields:
+    """Return branch and repository where they are recorded, without the name and password of an address."""
+    found = {"branch": text_field(git, "branch"), "repository": text_field(git, "repository_url")}
+    return {name: _USER.sub("", text) for name, text in found.items() if text}
+
+
+def compaction_summary(payload: Fields) -> str:
+    """Return the summary of a compaction; of one that the provider encrypted, only its size is known."""
+    history = payload.get("replacement_history")
+    sizes = [
+        len(text_field(item, "encrypted_content"))
+        for item in (history if isinstance(history, list) else ())
+        if isinstance(item, dict) and "compaction" in text_field(item, "type")
+    ]
+    encrypted = f"{ENCRYPTED_SUMMARY}, {sum(sizes):,} characters]" if sum(sizes) else ""
+    return text_field(payload, "message") or encrypted
 
 
 def result_of(output: Json) -> tuple[str, bool]:

@@ -191,6 +191,7 @@ PAGES = {
     f"{P}views/<key:pk>/delete": post(Right.WRITE_SHARED_VIEWS),
     f"{P}calls": get("sort=-duration"),
     f"{SESSION}/turns": get("sort=-cost"),
+    f"{SESSION}/files": get("action=edited"),
     f"{P}connect": get("agent=otlp"),
     f"{P}connect/token": post(Right.MANAGE_TOKENS, agent="otlp"),
     f"{P}welcome": get("", 302),
@@ -212,7 +213,7 @@ ENDPOINTS = {
     f"{API}sessions/<path:session_id>/events": api("&envelope=1"),
     f"{API}context": api("&session_id={session_id}"),
     f"{API}context/turns/<pk>": Row({"GET": READ}, "project=first", ok=(404,)),  # the tests make no ledger
-    **{f"{API}context/{name}": api() for name in ("causes", "tools", "versions")},
+    **{f"{API}context/{name}": api() for name in ("causes", "tools", "versions", "requests", "floors")},
     f"{API}loops/<pk>": api(),
     f"{API}groups/<pk>": api(),
     f"{API}audit": Row({"GET": Right.READ_AUDIT}, "project=first"),

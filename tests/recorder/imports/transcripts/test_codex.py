@@ -2,6 +2,9 @@
 
 import pytest
 
+from recorder.ledger import follower
+from recorder.models import LedgerBlock
+
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -122,3 +125,39 @@ def test_the_sub_agent_of_a_sub_agent_is_below_it(record):
     loops = {loop.loop_id: loop for loop in record("codex", codex(), one, two)}
 
     assert loops["thread.pascal"].parent == loops["thread.fermat"]
+
+
+def test_branch_and_repository_are_metadata_without_a_password(record):
+    git = {
+        "commit_hash": "0a1b",
+        "branch": "main",
+        "repository_url": "https://dev:secret@example.org/app.git",
+    }
+    (loop,) = record("codex", codex(answered(), git=git))
+
+    assert loop.session.metadata["branch"] == ["main"]
+    assert loop.session.metadata["repository"] == ["https://example.org/app.git"]
+
+
+@pytest.mark.parametrize("kind", ["compaction", "compaction_summary", "context_compaction"])
+def test_a_summary_that_the_provider_encrypted_says_so(record, kind):
+    kept = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go on."}]}
+    history = [kept, {"type": kind, "encrypted_content": "x" * 4_000}, "junk"]
+    compacted = ("compacted", {"message": "", "replacement_history": history})
+    (loop,) = record("codex", codex(answered(), compacted, answered()))
+    follower.run_all()
+
+    (compaction,) = loop.compaction_records.all()
+    assert compaction.summary == "[summary encrypted by the provider, 4,000 characters]"
+    (block,) = LedgerBlock.objects.filter(session=loop.session_id, kind="compaction_summary")
+    assert block.name == "not recorded"
+
+
+@pytest.mark.parametrize(
+    ("payload", "summary"),
+    [({"message": "Added a test."}, "Added a test."), ({"replacement_history": 7}, "")],
+)
+def test_a_summary_in_words_stays_and_none_is_made_up(record, payload, summary):
+    (loop,) = record("codex", codex(answered(), ("compacted", payload), answered()))
+
+    assert [compaction.summary for compaction in loop.compaction_records.all()] == [summary]

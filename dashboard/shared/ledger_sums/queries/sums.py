@@ -16,8 +16,10 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, NullIf
 
 from dashboard.shared.ledger_sums.figures import MISS, OUTPUT, PeriodLedger, period_ledger
+from dashboard.shared.ledger_sums.floors import DEFINITION, SYSTEM, OfDay, Step, steps
 from dashboard.shared.ledger_sums.rows import Missed, Part, ToolCalls
 from recorder.core.ledger.verdicts import NO_MISS
+from recorder.ledger.sums import NO_PART, REQUEST
 from recorder.models import LedgerDay, LedgerSum, ToolCall
 
 SAMPLE = 300  # newest sessions of the period, whose recorded tool calls are counted
@@ -62,7 +64,8 @@ def read(scope: Scope) -> PeriodLedger:
     days = LedgerDay.objects.filter(**scope.condition())
     parts = [
         Part(*row)
-        for row in days.values_list("agent_id", "version", "kind", "name", "server")
+        for row in days.exclude(kind=REQUEST)
+        .values_list("agent_id", "version", "kind", "name", "server")
         .annotate(
             Sum("calls"),
             Sum("tokens"),
@@ -145,9 +148,9 @@ def _about(scope: Scope, sessions: Sequence[int]) -> dict[int, tuple[int, int, s
     )
     for session, kind, verdict, calls, tokens, nano in sums.order_by("session", "kind", "verdict"):
         turns, cost, cause = found[session]
-        if kind != MISS:
+        if kind not in NO_PART:
             found[session] = turns + (calls if kind == OUTPUT else 0), cost + nano, cause
-        elif verdict not in NO_MISS and (nano, tokens) > worst.get(session, (-1, -1)):
+        elif kind == MISS and verdict not in NO_MISS and (nano, tokens) > worst.get(session, (-1, -1)):
             worst[session] = nano, tokens
             found[session] = turns, cost, verdict
     return found
@@ -156,6 +159,13 @@ def _about(scope: Scope, sessions: Sequence[int]) -> dict[int, tuple[int, int, s
 def _verdict() -> Any:
     """Return the name of a sum if it is a verdict: other sums of a kind are added up."""
     return Case(When(kind=MISS, then=F("name")), default=Value(""))
+
+
+def floors(scope: Scope) -> list[Step]:
+    """Return the floors of all agents, the dearest first, those of each in order of time. One query."""
+    days = LedgerDay.objects.filter(**scope.condition(), kind__in=(SYSTEM, DEFINITION, OUTPUT))
+    rows = days.values_list("agent_id", "version", "day", "kind").order_by()
+    return steps(OfDay(*row) for row in rows.annotate(Sum("calls"), Sum("tokens"), Sum("cost_nano")))
 
 
 def choices(scope: Scope) -> dict[str, list[str]]:

@@ -1,0 +1,1 @@
+"""Files of a session: what its tool calls read, edited and wrote, and the commands that they ran."""

@@ -1,0 +1,1 @@
+"""What tool calls did to files and which commands they ran, as arguments and results say it."""
