@@ -24,7 +24,7 @@ QUICK_S = 60.0  # CPU seconds that all quick files take together: 30 s of two co
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def spent_s() -> float:
+def cpu_s() -> float:
     """Return the CPU seconds of this process and its descendants, also of those that still run (on Linux)."""
     own = os.times()
     return own.user + own.system + own.children_user + own.children_system + _running_s(Path("/proc/self"))
@@ -52,21 +52,21 @@ def _used_s(process: Path) -> float:
 
 
 @cache
-def kept() -> dict[str, float]:
+def recorded() -> dict[str, float]:
     """Return the seconds of each file by its path below the root."""
     return json.loads(KEPT.read_text())
 
 
 def cost_s(file: Path) -> float:
     """Return what a file took, or the median of all if it is not listed."""
-    return kept().get(file.relative_to(ROOT).as_posix(), median(kept().values()))
+    return recorded().get(file.relative_to(ROOT).as_posix(), median(recorded().values()))
 
 
 @cache
 def long_files() -> frozenset[Path]:
     """Return the files that `make test-quick` leaves out: all but the cheapest, which take `QUICK_S`."""
     total, long = 0.0, set()
-    for name, cost in sorted(kept().items(), key=lambda item: item[1]):
+    for name, cost in sorted(recorded().items(), key=lambda item: item[1]):
         total += cost
         if total > QUICK_S:
             long.add(ROOT / name)

@@ -17,7 +17,7 @@ from dashboard.shared.ledger.queries.session_ledger import (
 from dashboard.shared.ledger_sums.queries.requests import DearRequest, dear_requests
 from dashboard.shared.ledger_sums.queries.sums import Scope, floors, read
 from dashboard.shared.ledger_sums.rows import Loss
-from dashboard.shared.ledger_sums.tools import by_cost
+from dashboard.shared.ledger_sums.tools import Tool, by_cost
 from recorder.core.ledger.difference import Difference, Excerpt
 from recorder.core.ledger.reasons import agrees
 from recorder.models import LedgerCall, Project, Session
@@ -93,29 +93,7 @@ def tools(scope: Scope) -> schemas.ToolsItem:
     return schemas.ToolsItem(
         since=scope.first,
         until=scope.last,
-        tools=[
-            schemas.ToolItem(
-                name=tool.name or None,
-                kind=cast("Any", tool.kind),
-                server=tool.server or None,
-                results=tool.results,
-                result_tokens=tool.result_tokens,
-                carried_tokens=tool.carried_tokens,
-                failed_rate=tool.failed,
-                carried_usd=_usd(tool.nano),
-                commands=[
-                    schemas.CommandItem(
-                        command=command.name,
-                        results=command.results,
-                        result_tokens=command.result_tokens,
-                        carried_tokens=command.carried_tokens,
-                        carried_usd=_usd(command.nano),
-                    )
-                    for command in by_cost(tool.commands.values())
-                ],
-            )
-            for tool in found.tools
-        ],
+        tools=[_tool(tool) for tool in found.tools],
         never_called=[
             schemas.NeverCalledItem(
                 server=group.server or None,
@@ -127,6 +105,29 @@ def tools(scope: Scope) -> schemas.ToolsItem:
                 carried_usd=_usd(group.nano),
             )
             for group in found.unused
+        ],
+    )
+
+
+def _tool(tool: Tool) -> schemas.ToolItem:
+    return schemas.ToolItem(
+        name=tool.name or None,
+        kind=cast("Any", tool.kind),
+        server=tool.server or None,
+        results=tool.results,
+        result_tokens=tool.result_tokens,
+        carried_tokens=tool.carried_tokens,
+        failed_rate=tool.failed,
+        carried_usd=_usd(tool.nano),
+        commands=[
+            schemas.CommandItem(
+                command=command.name,
+                results=command.results,
+                result_tokens=command.result_tokens,
+                carried_tokens=command.carried_tokens,
+                carried_usd=_usd(command.nano),
+            )
+            for command in by_cost(tool.commands.values())
         ],
     )
 

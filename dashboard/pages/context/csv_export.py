@@ -68,6 +68,16 @@ def _found(page: ContextPage) -> Iterator[dict[str, Value]]:
                 "lost_tokens": loss.tokens,
                 "lost_usd": dollars(loss.nano),
             }
+    yield from _sessions(page)
+    yield from _requests(page)
+    yield from _waste(page)
+    yield from _tools(page)
+    yield from _commands(page)
+    yield from _floors(page)
+    yield from _versions(page)
+
+
+def _sessions(page: ContextPage) -> Iterator[dict[str, Value]]:
     for row in page.sessions:
         yield {
             "part": "session",
@@ -79,12 +89,6 @@ def _found(page: ContextPage) -> Iterator[dict[str, Value]]:
             "lost_usd": dollars(row.loss.lost_nano),
             "cost_usd": dollars(row.loss.cost_nano),
         }
-    yield from _requests(page)
-    yield from _waste(page)
-    yield from _tools(page)
-    yield from _commands(page)
-    yield from _floors(page)
-    yield from _versions(page)
 
 
 def _requests(page: ContextPage) -> Iterator[dict[str, Value]]:
