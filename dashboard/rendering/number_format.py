@@ -7,7 +7,7 @@ from functools import lru_cache
 from recorder.core.content import text
 
 SMALLEST = Decimal("0.0001")  # dollars up to which an amount is not abbreviated
-MONTH, MONTHS_FROM = 2_629_746, 60 * 86_400  # seconds: a twelfth of a year, and what is said in months
+MONTH = 2_629_746  # seconds: a twelfth of a year; durations from two on are shown in months
 NONE = "\N{EN DASH}"  # not applicable; never 0
 
 
@@ -59,7 +59,7 @@ def duration(length: timedelta | int | None) -> str:
     if ms < 9_950:
         return f"{ms / 1_000:.1f}s"
     seconds = (ms + 500) // 1_000
-    if seconds >= MONTHS_FROM:
+    if seconds >= 2 * MONTH:
         return f"{seconds // MONTH} months"
     return next(
         (

@@ -32,18 +32,23 @@ class Hour(Day):
 
 
 class Microseconds(Func):
-    """Microseconds from the first to the second of two times, which a list can be sorted and continued by."""
+    """Microseconds from the first to the second of two times, at least 0: clocks of agents may go back.
+
+    A list can be sorted and continued by them; NULL if either time is.
+    """
 
     arity = 2
     output_field = BigIntegerField()
 
     def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **more: Any) -> Any:
         begin, end = (compiler.compile(each) for each in self.get_source_expressions())
-        return f"django_timestamp_diff({end[0]}, {begin[0]})", [*end[1], *begin[1]]
+        return f"MAX(0, django_timestamp_diff({end[0]}, {begin[0]}))", [*end[1], *begin[1]]
 
     def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **more: Any) -> Any:
         begin, end = (compiler.compile(each) for each in self.get_source_expressions())
-        return f"(EXTRACT(EPOCH FROM ({end[0]} - {begin[0]})) * 1000000)::bigint", [*end[1], *begin[1]]
+        length = f"(EXTRACT(EPOCH FROM ({end[0]} - {begin[0]})) * 1000000)::bigint"
+        # GREATEST leaves out NULL.
+        return f"CASE WHEN {length} < 0 THEN 0 ELSE {length} END", [*end[1], *begin[1]] * 2
 
 
 def microseconds(begin: str, end: Combinable) -> Microseconds:

@@ -255,15 +255,13 @@ def _masker(options: Options) -> Masker | None:
 def _round(
     options: Options, pusher: Pusher, seen: dict[Path, tuple[int, int]], stopped: Event, skipped: Skipped
 ) -> None:
-    """Send what is new in files that changed since the last round."""
+    """Send what is new in files that changed since the last round.
+
+    A store has many sources: what was seen of it counts when all of them were sent.
+    """
     for agent in options.agents:
-        before = dict(seen)
-
-        def has_changed(path: Path, before: dict[Path, tuple[int, int]] = before) -> bool:
-            return before.get(path) != state_of(path)
-
-        for source in sources(agent, options.home, skipped.add, has_changed):
-            state = state_of(source.path)
+        looked_at: dict[Path, tuple[int, int]] = {}
+        for source in sources(agent, options.home, skipped.add, _Changed(seen, looked_at)):
             try:
                 pusher.push(source, stopped.is_set)
             except FileNotFoundError:
@@ -272,4 +270,16 @@ def _round(
                 skipped.add(source.path, str(error))
             if stopped.is_set():
                 return
-            seen[source.path] = state
+        seen.update(looked_at)
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """Whether a file changed since it was sent; notes its state before it is read."""
+
+    seen: dict[Path, tuple[int, int]]
+    looked_at: dict[Path, tuple[int, int]]
+
+    def __call__(self, path: Path) -> bool:
+        self.looked_at[path] = state_of(path)
+        return self.seen.get(path) != self.looked_at[path]

@@ -60,7 +60,7 @@ def _of(agent: str, path: Path) -> Iterator[Source]:
         with closing(opencode.opened(path)) as store:
             for session, lines in opencode.sessions(store):
                 yield SessionSource(agent, path, opencode.session_producer(session), lines)
-    elif path.name.endswith(".json"):
+    elif path.name.removesuffix(".zst").endswith(".json"):
         lines = chat_lines(path)
         yield SessionSource(agent, path, producer_name(agent, path.name, lines[0]), lines)
     elif first := _first_line(path):

@@ -13,11 +13,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 BOM = b"\xef\xbb\xbf"
 PARSED_MAX = 8 * 1024 * 1024  # bytes of a line that is parsed to take it apart
 TRIES = 8
 COUNTED = 64  # an error of `json` counts the newlines before it, which is so many times as fast as parsing
+PARTS_MAX = 64  # runs of NUL by which a line is taken apart; what follows them stays one line
+RECORDS_MAX = 1_000  # of a line that are records of their own; what follows them stays one line
 NULS = 256  # bytes that stand for a longer run of NUL
 # In JSON an object follows one of `:,[` or space, and a quotation mark in a string is escaped.
 _SEAM = re.compile(rb'[^:,\[\s]\s*\{"')
@@ -59,7 +62,7 @@ def _looks_whole(line: bytes) -> bool:
 def _parts(line: bytes) -> Iterator[list[bytes]]:
     """Yield the lines before, in and after each run of NUL."""
     end = 0
-    for run in _NULS.finditer(line):
+    for run in islice(_NULS.finditer(line), PARTS_MAX):
         if before := line[end : run.start()].strip():
             yield _apart(before)
         yield [run.group()[:NULS]]
@@ -79,7 +82,7 @@ def _split(text: str) -> list[str]:
     found: list[str] = []
     torn = at = _after_space(text, 0)  # `torn`: where what is no record begins
     budget = TRIES * len(text)
-    while 0 <= at < len(text):
+    while 0 <= at < len(text) and len(found) < RECORDS_MAX:
         record, end = _record(text, at)
         budget -= end - at if record is not None else end - at + end // COUNTED
         is_first = at == torn  # what begins a line, or follows a record, need not look like one

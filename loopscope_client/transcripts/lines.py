@@ -74,7 +74,7 @@ def read_line(file: BinaryIO) -> RawLine | None:
 
 
 def _skip_hole(file: BinaryIO) -> int:
-    """Move a file on to its next data; return by how much. A sparse file has terabytes that nobody wrote."""
+    """Move a file on to its next data; return by how much. A sparse file may have terabytes of holes."""
     with suppress(OSError, ValueError, AttributeError):
         at, place = file.tell(), os.lseek(file.fileno(), 0, os.SEEK_CUR)
         found = os.lseek(file.fileno(), at, os.SEEK_DATA)

@@ -15,6 +15,7 @@ from recorder.imports.gzip_file import OverBoundError
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.submit import stored
 from recorder.ingest.otlp.bodies import Unreadable, lines_of
+from recorder.ingest.otlp.bounds import TooLarge
 from recorder.ingest.otlp.endpoint import SIGNALS
 from recorder.ingest.otlp.waiting import PRODUCER
 from recorder.ingest.pipeline import Batch
@@ -73,4 +74,6 @@ def _lines(name: str, body: bytes) -> list[bytes]:
             return lines_of(signal, body, is_json=is_json).lines
         except Unreadable:
             continue
+        except TooLarge as error:
+            raise UnusableError(str(error)) from None
     raise UnusableError("no OTLP export request, in JSON or protobuf")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 from recorder.core.formats import ForeignLine, InvalidLineError
 from recorder.core.formats.base import Fields, Reader, Translation
@@ -80,9 +81,8 @@ class ProjectTranslator:
 
     def load(self, producer: Producer, lines: Iterable[object]) -> None:
         """Load at once what the translation of some lines needs; else it is loaded line by line."""
-        reader = self.reader(producer) if producer.format in SETTLED else None
-        if isinstance(reader, SharingReader):
-            self._shared_lines.load(reader, lines)
+        if producer.format in SETTLED:
+            self._shared_lines.load(cast("SharingReader", self.reader(producer)), lines)
 
     def end_of_stream(
         self, producer: Producer, at: datetime, before: int | None = None
@@ -154,8 +154,8 @@ class ProjectTranslator:
 
     def _translate(self, producer: Producer, fields: Fields, at: datetime) -> Translation:
         reader = self.reader(producer)
-        if producer.format in SETTLED and isinstance(reader, SharingReader):
-            return self._shared_lines.translate(reader, producer.pk, fields, at)
+        if producer.format in SETTLED:  # not `isinstance`: for a protocol it makes the whole state
+            return self._shared_lines.translate(cast("SharingReader", reader), producer.pk, fields, at)
         return reader.read(fields, at)
 
     def _covered(self, runtime: str, translation: Translation, withdraw: Withdraw) -> list[Fields]:

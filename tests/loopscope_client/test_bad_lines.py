@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopscope_client.transcripts import bad_lines
-from loopscope_client.transcripts.bad_lines import whole_lines
+from loopscope_client.transcripts.bad_lines import PARTS_MAX, RECORDS_MAX, whole_lines
 
 
 def record(text, **more):
@@ -92,3 +92,15 @@ def test_work_grows_with_the_line(part, monkeypatch):
         whole_lines(part * times)
         sums.append(sum(work) + len(part) * times)
     assert all(after <= 2.5 * before for before, after in pairwise(sums)), sums
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"x\0" * 10_000 + b"yy" * 10_000, b'{"":0}' * 20_000],
+    ids=["runs of NUL", "records"],
+)
+def test_a_damaged_line_is_taken_apart_within_bounds(line):
+    found = whole_lines(line)
+
+    assert len(found) <= max(2 * PARTS_MAX, RECORDS_MAX) + 2
+    assert b"".join(found) == line

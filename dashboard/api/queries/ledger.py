@@ -14,6 +14,7 @@ from dashboard.shared.ledger.queries.session_ledger import (
     blocks_of_call,
     session_ledger,
 )
+from dashboard.shared.ledger_sums.figures import PeriodLedger
 from dashboard.shared.ledger_sums.queries.requests import DearRequest, dear_requests
 from dashboard.shared.ledger_sums.queries.sums import Scope, floors, read
 from dashboard.shared.ledger_sums.rows import Loss
@@ -73,7 +74,7 @@ def causes(scope: Scope) -> schemas.CausesItem:
         causes=[
             schemas.CauseItem(
                 verdict=cast("Any", cause.verdict),
-                lost_usd_a_week=usd(found.a_week(cause.whole.nano)),
+                lost_usd_a_week=_a_week(found, cause.whole),
                 changes=[
                     schemas.LossByChange(change=cast("Any", change or None), **_loss(loss))
                     for change, loss in cause.changes
@@ -85,6 +86,11 @@ def causes(scope: Scope) -> schemas.CausesItem:
         ],
         **_loss(found.lost),
     )
+
+
+def _a_week(found: PeriodLedger, loss: Loss) -> str | None:
+    """Return a loss in a week; None without a price, and in a period that is too short to say."""
+    return usd(found.a_week(loss.nano)) if loss.nano or not loss.tokens else None
 
 
 def tools(scope: Scope) -> schemas.ToolsItem:
@@ -133,7 +139,7 @@ def _tool(tool: Tool) -> schemas.ToolItem:
 
 
 def requests(scope: Scope) -> schemas.RequestsItem:
-    """Return the dearest requests. Nine queries."""
+    """Return the dearest requests. Eight queries."""
     found = dear_requests(scope)
     return schemas.RequestsItem(
         since=scope.first,

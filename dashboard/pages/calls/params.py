@@ -27,7 +27,7 @@ FILTERS = Page(filters=(), windows=WINDOWS)
 TURN_ERRORS = F("tool_errors") + Case(When(error="", then=Value(0)), default=Value(1))
 _OF_TURNS: Mapping[str, Combinable] = {
     "tokens": TOKENS,
-    "duration": microseconds("started_at", Coalesce("ended_at", "started_at")),
+    "duration": Coalesce(microseconds("started_at", F("ended_at")), Value(-1)),
     "tools": F("tool_calls"),
     "errors": TURN_ERRORS,
 }

@@ -41,5 +41,7 @@ def change_rows(ledger: PeriodLedger, params: Params) -> list[ChangeRow]:
 
 
 def a_week(ledger: PeriodLedger, loss: Loss) -> int | None:
-    """Return a loss in a week: nano-dollars, or tokens where no call has a price."""
-    return ledger.a_week(loss.nano if ledger.is_priced else loss.tokens)
+    """Return a loss in a week: nano-dollars, None without a price; tokens where no loss has one."""
+    if not ledger.is_loss_priced:
+        return ledger.a_week(loss.tokens)
+    return ledger.a_week(loss.nano) if loss.nano or not loss.tokens else None

@@ -1,6 +1,6 @@
 """Geometry of the chart of losses by day and cause: x in percent, y in pixels. Pure.
 
-Values are nano-dollars, or tokens where no call has a price.
+Values are nano-dollars, or tokens where no call that lost any has a price.
 """
 
 from __future__ import annotations
@@ -97,7 +97,6 @@ def _bar(
 ) -> Bar:
     first, last = groups[n][0], groups[n][-1]
     every, narrow = ceil(len(groups) / LABELS_WIDE), ceil(len(groups) / LABELS_NARROW)
-    is_named = n == 0 or first.day == 1 or len(groups[0]) > 1 or first.month != groups[n - 1][0].month
     rows = tuple(
         Row(cause.verdict, LABELS[cause.verdict], css(cause.verdict), loss)
         for cause, loss in zip(ledger.causes, losses, strict=True)
@@ -107,12 +106,21 @@ def _bar(
         first,
         last,
         f"{first:%a} {day_words(first)}" if first == last else f"{day_words(first)} to {day_words(last)}",
-        (day_words(first) if is_named else str(first.day)) if n % every == 0 else "",
+        _label(groups, n, every),
         n % narrow == 0,
         _parts([(row.css, _value(row.loss, ledger)) for row in rows], scale),
         rows,
         whole,
     )
+
+
+def _label(groups: Sequence[Sequence[date]], n: int, every: int) -> str:
+    """Return the words below a bar: its day, and the month where one begins, if the first bar leaves room."""
+    if n % every:
+        return ""
+    first = groups[n][0]
+    begins = n > 1 and (first.day == 1 or first.month != groups[n - 1][0].month)
+    return day_words(first) if n == 0 or begins or len(groups[0]) > 1 else str(first.day)
 
 
 def _parts(values: Sequence[tuple[str, int]], scale: float) -> tuple[Part, ...]:
@@ -132,4 +140,4 @@ def _loss(cause: Cause, days: Sequence[date]) -> Loss:
 
 
 def _value(loss: Loss, ledger: PeriodLedger) -> int:
-    return loss.nano if ledger.is_priced else loss.tokens
+    return loss.nano if ledger.is_loss_priced else loss.tokens

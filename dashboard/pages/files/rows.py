@@ -36,6 +36,7 @@ class FileRow:
     sessions: str  # the link to the sessions whose calls name it, "" if no query can say it
     reads: int = 0
     changes: int = 0
+    compared: int = 0  # changes whose lines are known
     added: int = 0
     removed: int = 0
 
@@ -45,6 +46,7 @@ class FileRow:
         if each.touch.action in CHANGES and each.call.state != "failed":
             self.changes += 1
             if each.touch.diff is not None:
+                self.compared += 1
                 self.added += each.touch.diff.added
                 self.removed += each.touch.diff.removed
 

@@ -37,8 +37,8 @@ class Cause:
     @property
     def main_change(self) -> str:
         """Return what changed in more than a half of the misses, "" if nothing did in so many."""
-        change, loss = self.changes[0]
-        return change if loss.calls > NEW_SHARE * self.whole.calls else ""
+        most = NEW_SHARE * self.whole.calls
+        return next((change for change, loss in self.changes if loss.calls > most), "")
 
 
 @dataclass(slots=True)
@@ -129,6 +129,12 @@ class PeriodLedger:
     @property
     def lost(self) -> Loss:
         return _total(cause.whole for cause in self.causes)
+
+    @property
+    def is_loss_priced(self) -> bool:
+        """Return whether losses are shown in money: not if only calls without a price lost any."""
+        lost = self.lost
+        return self.is_priced and (lost.nano > 0 or not lost.tokens)
 
     @property
     def total(self) -> Version:

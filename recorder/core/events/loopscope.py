@@ -190,7 +190,7 @@ class CallReported:
 
 @event
 class LoopReopened:
-    """A loop goes on after its end: its transcript has further lines, as one that was imported too early has.
+    """A loop goes on after its end: its transcript or trace has more, as one that was imported too early has.
 
     `turn_index` names the last turn if it goes on as well, `tool_call_ids` the calls that still run.
     """

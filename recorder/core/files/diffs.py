@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 
-COMPARED = 2_000  # lines of both texts; longer ones are not compared line by line
+from recorder.core.content.text import clean
+
+COMPARED = 2_000  # lines of all texts of a call; those beyond are not compared line by line
 SHOWN = 80  # lines of a diff
 WIDEST = 400  # characters of a line
 
@@ -25,7 +27,7 @@ class Diff:
         """Return the diff that has these lines, each with its sign."""
         shown = [line if len(line) <= WIDEST else f"{line[:WIDEST]}…" for line in lines[:SHOWN]]
         return cls(
-            "\n".join(shown),
+            clean("\n".join(shown)),
             sum(line.startswith("+") for line in lines),
             sum(line.startswith("-") for line in lines),
             max(0, len(lines) - SHOWN),
@@ -34,12 +36,19 @@ class Diff:
 
 def difference(pairs: Sequence[tuple[str, str]]) -> Diff:
     """Return the diff of texts before and after, one after the other."""
-    return Diff.of_lines([line for before, after in pairs for line in _lines(before, after)])
+    lines: list[str] = []
+    left = COMPARED
+    for before, after in pairs:
+        old, new = before.splitlines(), after.splitlines()
+        left -= len(old) + len(new)
+        lines += _compared(old, new) if old and new and left >= 0 else _replaced(old, new)
+    return Diff.of_lines(lines)
 
 
-def _lines(before: str, after: str) -> list[str]:
-    old, new = before.splitlines(), after.splitlines()
-    if not old or not new or len(old) + len(new) > COMPARED:
-        count = f"@@ -1,{len(old)} +1,{len(new)} @@"
-        return [count, *(f"-{line}" for line in old), *(f"+{line}" for line in new)]
+def _compared(old: Sequence[str], new: Sequence[str]) -> list[str]:
     return list(unified_diff(old, new, lineterm="", n=2))[2:]  # without the names of the files
+
+
+def _replaced(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    count = f"@@ -1,{len(old)} +1,{len(new)} @@"
+    return [count, *(f"-{line}" for line in old), *(f"+{line}" for line in new)]

@@ -44,7 +44,7 @@ def kind_of(path: Path) -> StoreKind:
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a copy of a store for reading. Raises UnusableError."""
     stat = path.stat()
-    if stat.st_size > 2 * 512 * stat.st_blocks + SPARSE_MAX:
+    if stat.st_size > 64 * 512 * stat.st_blocks + SPARSE_MAX:  # a file system may have packed it
         raise UnusableError("it is a sparse file, of which most was never written")
     with TemporaryDirectory(prefix="loopscope-") as folder, closing(_copy(path, Path(folder))) as store:
         bound(store, stat.st_size)

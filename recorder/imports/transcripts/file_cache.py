@@ -21,6 +21,7 @@ from recorder.models import Producer, Project
 _TABLE = """CREATE TABLE IF NOT EXISTS file (
     project INTEGER, path BLOB, wanted TEXT, state TEXT, kind TEXT, producers TEXT,
     PRIMARY KEY (project, path, wanted)) WITHOUT ROWID"""
+_KNOWN = "SELECT kind, producers FROM file WHERE project = ? AND path = ? AND wanted = ? AND state = ?"
 Producers = dict[str, list[int]]  # by name: primary key and number of the last line
 
 
@@ -36,10 +37,10 @@ class FileCache:
         """Return the kind of a file that has not changed since it was imported; None of another."""
         if self._store is None or (state := state_of(path)) is None:
             return None
-        row = self._store.execute(
-            "SELECT kind, producers FROM file WHERE project = ? AND path = ? AND wanted = ? AND state = ?",
-            (*self._key(path), state),
-        ).fetchone()
+        try:
+            row = self._store.execute(_KNOWN, (*self._key(path), state)).fetchone()
+        except sqlite3.Error:  # damaged, or locked by another import
+            return None
         return str(row[0]) if row and self._are_recorded(json.loads(row[1])) else None
 
     def add(self, path: Path, kind: str, state: str, producers: Iterable[str]) -> None:
@@ -55,10 +56,8 @@ class FileCache:
             )
 
     def close(self) -> None:
-        """Write what was added."""
+        """Close the cache."""
         if self._store is not None:
-            with suppress(sqlite3.Error):
-                self._store.commit()
             self._store.close()
 
     def _key(self, path: Path) -> tuple[int, bytes, str]:
@@ -92,14 +91,15 @@ def state_of(path: Path) -> str | None:
 
 
 def _stem(path: Path) -> str:
-    return path.name.removesuffix(".jsonl")
+    return path.name.removesuffix(".zst").removesuffix(".gz").removesuffix(".jsonl")
 
 
 def _opened() -> sqlite3.Connection | None:
     path = Path(settings.DATA) / "imports.sqlite3"
     with suppress(OSError, sqlite3.Error):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-        store = sqlite3.connect(path, timeout=1)
+        store = sqlite3.connect(path, timeout=1, isolation_level=None)  # no lock between two files
+        store.execute("PRAGMA synchronous = OFF")  # a cache: what a crash loses is read again
         store.execute(_TABLE)
         return store
     return None

@@ -12,6 +12,7 @@ from loopscope_client.transcripts.agent_meta import meta_line
 from loopscope_client.transcripts.bad_lines import is_object
 from loopscope_client.transcripts.documents import chat_lines
 from loopscope_client.transcripts.lines import is_blank, prepared, read_line
+from loopscope_client.transcripts.long_lines import cut
 from recorder.imports.detect import opened
 from recorder.imports.gzip_file import OverBoundError
 from recorder.imports.overlap import Numbered
@@ -43,8 +44,8 @@ class Transcript:
 
     def _read(self, on_read: OnRead) -> Iterator[Numbered]:
         self.part_of_line, self.damage = None, ""
-        if self.path.name.endswith(".json"):
-            yield from enumerate(chat_lines(self.path), 1)
+        if self.path.name.removesuffix(".zst").endswith(".json"):
+            yield from enumerate(map(cut, chat_lines(self.path)), 1)
             return
         number = 0
         try:

@@ -31,7 +31,7 @@ Hold = Callable[[int], None]  # counts bytes that are about to be held; raises B
 
 
 def uncounted(_size: int) -> None:
-    """Hold bytes that nobody counts."""
+    """Hold bytes without counting them."""
 
 
 class Decoding:

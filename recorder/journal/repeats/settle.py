@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from recorder.core.formats import InvalidLineError
 from recorder.core.formats.base import Fields, format_time, parse
@@ -146,9 +146,7 @@ def _lines(producer: int, before: int | None) -> list[_Row]:
 
 def _read(transcript: Producer, rows: Sequence[_Row], owned: Owned) -> _Reading:
     """Translate a transcript from its first line, with these lines recorded in these sessions."""
-    reader = READERS[transcript.format](None, str(transcript.pk), lambda _: 0)
-    assert isinstance(reader, SharingReader)
-    found = _Reading(reader)
+    found = _Reading(cast("SharingReader", READERS[transcript.format](None, str(transcript.pk), lambda _: 0)))
     for row, raw in _content(rows):
         if row.kind == "flush":
             found.events += _end(found.reader, row.at)

@@ -61,6 +61,9 @@ def test_an_abbreviated_count_is_within_five_percent_of_the_exact_one(count):
         (7_620_000, "2h 07m"),
         (100_800_000, "1d 04h"),
         (59 * 86_400_000, "59d 00h"),
+        (60 * 86_400_000, "60d 00h"),
+        (2 * 2_629_746_000 - 1_000, "60d 20h"),
+        (2 * 2_629_746_000, "2 months"),
         (253 * 86_400_000, "8 months"),
     ],
 )

@@ -10,8 +10,8 @@ from tests.faults.support.services import Redis
 
 
 @pytest.fixture
-def taken():
-    """A Redis that has not started, whose port another program has taken."""
+def redis():
+    """A Redis that has not started, whose port another program has."""
     if shutil.which("redis-server") is None:
         machine.is_missing("redis-server")
     redis = Redis()
@@ -19,11 +19,11 @@ def taken():
         yield redis
 
 
-def test_a_port_that_is_taken_is_given_up_before_the_first_start(taken):
-    before = taken.port
-    with taken:
-        assert taken.port != before
-        port = taken.port
-        taken.kill()
-        taken.start()
-        assert taken.port == port
+def test_a_port_that_is_taken_is_given_up_before_the_first_start(redis):
+    before = redis.port
+    with redis:
+        assert redis.port != before
+        port = redis.port
+        redis.kill()
+        redis.start()
+        assert redis.port == port

@@ -3,7 +3,10 @@
 import gzip
 import io
 import json
+from contextlib import suppress
 from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
 
 import pytest
 
@@ -248,3 +251,26 @@ def test_only_transcripts_are_found(tmp_path):
 
 def test_a_home_that_does_not_exist_is_empty(tmp_path):
     assert list(sources("codex", tmp_path / "nowhere")) == []
+
+
+def test_a_store_was_seen_when_all_of_its_sessions_were_sent(monkeypatch, tmp_path):
+    store, sent, seen = tmp_path / "opencode.db", [], {}
+    store.touch()
+    is_away = [False, True]
+
+    def sources(_agent, _home, _skip, has_changed):
+        if has_changed(store):
+            yield from (SimpleNamespace(path=store, producer=name) for name in ("one", "two"))
+
+    def send(source, _is_stopped):
+        if is_away and is_away.pop(0):
+            raise Unavailable("away", 0)
+        sent.append(source.producer)
+
+    monkeypatch.setattr(push, "sources", sources)
+    chosen, pusher = SimpleNamespace(agents=["opencode"], home=None), SimpleNamespace(push=send)
+    for _ in range(3):
+        with suppress(Unavailable):
+            push._round(chosen, pusher, seen, Event(), SimpleNamespace(add=None))
+
+    assert sent == ["one", "one", "two"]

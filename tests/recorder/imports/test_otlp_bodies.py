@@ -2,6 +2,7 @@
 
 import pytest
 
+from bench.limits.span_bodies import field
 from recorder.imports.detect import recordings
 from recorder.imports.import_files import import_files
 from recorder.imports.report import Report
@@ -48,3 +49,15 @@ def test_a_file_that_is_no_body_is_a_problem(tmp_path):
     path.write_bytes(b"\xff\xff\xff\xff")
 
     assert "no OTLP export request" in imported(Project.objects.create(slug="p"), path).problems[0]
+
+
+def test_a_body_over_its_bounds_is_a_problem_and_the_others_are_imported(tmp_path):
+    resource = field(1, b"".join(field(1, field(1, b"k")) for _ in range(250_000)))
+    (tmp_path / "a-traces.pb").write_bytes(field(1, resource))
+    capture = next((captures.TAPES / "frameworks/pydantic-ai/06-sub-agent").glob("[0-9]*"))
+    (tmp_path / f"b-{capture.name}").write_bytes(capture.read_bytes())
+
+    report = imported(Project.objects.create(slug="p"), tmp_path)
+
+    assert len(report.problems) == 1
+    assert report.loops > 0

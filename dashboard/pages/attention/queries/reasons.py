@@ -21,7 +21,7 @@ from recorder.models import Project, Session
 
 READ_MAX = 1_000
 SHOWN = 20
-TEXT_MAX = 300  # characters of a text that tell reasons apart: those that a record keeps
+TEXT_MAX = 300  # characters of a text that distinguish reasons: those that a record keeps
 DAY = timedelta(days=1)
 _VARIES = re.compile(r"\b(?=\w*\d)[\w-]+", re.ASCII)  # a word with a digit: a number, an id, a time
 COLUMNS = ("pk", "title", "session_id", "outcome", "activity", "last_event_at", "head_id")

@@ -14,6 +14,8 @@ from django.db.models import Count, Max, Q, QuerySet, Sum
 
 from dashboard.live.paged_list import Listing, listing
 from dashboard.pages.calls.params import CALL_SORTS, Calls
+from dashboard.query_language import print_query
+from dashboard.query_language.choices import is_valid, replace_value
 from dashboard.query_language.conditions import tool_call_condition
 from dashboard.web import links
 from dashboard.web.time_range import time_range
@@ -59,7 +61,7 @@ class ToolRow:
 
 @dataclass(frozen=True, slots=True)
 class CallList:
-    """A page of tool calls, and the tools with most time."""
+    """A page of tool calls, and the `TOOLS_MAX` tools with most calls."""
 
     rows: Sequence[CallRow]
     listing: Listing
@@ -71,7 +73,8 @@ def call_list(project: Project, address: Calls, now: datetime) -> CallList:
     """Return a page of tool calls and the totals of their tools. Eight queries at most."""
     calls = _matching(project, address, now)
     found = listing(calls, address, address.order)
-    slowest = CALL_SORTS["-duration"].sort(calls).values_list("pk", flat=True).first()
+    timed = calls.filter(duration_ms__isnull=False)
+    slowest = CALL_SORTS["-duration"].sort(timed).values_list("pk", flat=True).first()
     read = ToolCall.objects.select_related("loop__session", "turn").only(*READ)
     by_key = read.in_bulk([*found.pks, *([slowest] if slowest else [])])
     rows = [_row(project.slug, by_key[pk]) for pk in found.pks if pk in by_key]
@@ -102,15 +105,17 @@ def _tools(calls: QuerySet[ToolCall], address: Calls) -> list[ToolRow]:
             failed=row["failed"],
             total_ms=row["total"],
             longest_ms=row["longest"],
-            url=address.but(q=_with_tool(address.q, row["tool_name"])).query,
+            url=address.but(q=_with_tool(address, row["tool_name"])).query,
         )
         for row in rows
     ]
 
 
-def _with_tool(q: str, name: str) -> str:
-    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'{q} tool:"{quoted}"'.strip()
+def _with_tool(address: Calls, name: str) -> str:
+    """Return the query with this tool in place of another; the query itself if none can name the tool."""
+    if not is_valid("tool", name):
+        return address.q
+    return print_query(replace_value(address.query_text.node, "tool", name))
 
 
 def _row(slug: str, call: ToolCall) -> CallRow:

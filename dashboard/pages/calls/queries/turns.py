@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from dashboard.live.paged_list import Listing, listing
 from dashboard.pages.calls.params import TURN_ERRORS, TURN_SORTS, Turns
 from dashboard.shared.costs import NOTHING, Cost
+from dashboard.shared.session_filter import TOKENS
 from dashboard.web import links
 from recorder.models import Session, Turn
 
@@ -18,7 +19,10 @@ READ = (
     *("ordinal", "state", "model", "error", "started_at", "ended_at", "tool_calls", "tool_errors", "answer"),
     *("cost_nano", "unpriced", "cost_source", "agent_id", "loop__agent_id", "loop__session"),
 )
-JUMPS = {"-cost": "Dearest turn", "-duration": "Slowest turn"}
+JUMPS = {
+    "-cost": ("Dearest turn", Q(cost_nano__isnull=False)),
+    "-duration": ("Slowest turn", Q(ended_at__isnull=False)),
+}  # with what those that have the figure have
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ def turn_list(slug: str, session: Session, address: Turns) -> TurnList:
     """Return a page of a session's turns. Seven queries at most, each over the turns of the session."""
     turns = _of_session(session)
     found = listing(turns, address, address.order)
-    numbered = turns.annotate(all_errors=TURN_ERRORS, all_tokens=_tokens()).select_related("loop").only(*READ)
+    numbered = turns.annotate(all_errors=TURN_ERRORS, all_tokens=TOKENS).select_related("loop").only(*READ)
     by_key = {turn.pk: turn for turn in numbered.filter(pk__in=found.pks)}
     rows = [_row(slug, by_key[pk]) for pk in found.pks if pk in by_key]
     return TurnList(rows, found, list(_jumps(slug, turns)))
@@ -72,7 +76,7 @@ def nth(slug: str, session: Session, number: int) -> str | None:
 
 def _jumps(slug: str, turns: QuerySet[Turn]) -> Sequence[tuple[str, str]]:
     rows = turns.select_related("loop").only(*READ)
-    found = [(words, TURN_SORTS[sort].sort(rows).first()) for sort, words in JUMPS.items()]
+    found = [(words, TURN_SORTS[sort].sort(rows.filter(has)).first()) for sort, (words, has) in JUMPS.items()]
     failed = rows.annotate(all_errors=TURN_ERRORS).filter(all_errors__gt=0)
     found.append(("First error", failed.order_by("pk").first()))
     return [(words, _url(slug, turn)) for words, turn in found if turn]
@@ -80,10 +84,6 @@ def _jumps(slug: str, turns: QuerySet[Turn]) -> Sequence[tuple[str, str]]:
 
 def _of_session(session: Session) -> QuerySet[Turn]:
     return Turn.objects.filter(loop__session=session)
-
-
-def _tokens() -> object:
-    return TURN_SORTS["tokens"].number
 
 
 def _row(slug: str, turn: Turn) -> TurnRow:

@@ -149,9 +149,9 @@ def _rows(running: Mapping[int, int], total: int) -> list[DearRequest]:
         {turn.loop.session_id for turn in turns.values()}
     )
     return [
-        _row(turn, calls.get(pk), spent[pk], sessions[turn.loop.session_id], upto / total)
-        for pk, upto in running.items()
-        if (turn := turns.get(pk))
+        _row(turn, calls.get(pk), spent[pk], session, upto / total)
+        for pk, upto in running.items()  # a session may have been deleted between two queries
+        if (turn := turns.get(pk)) and pk in spent and (session := sessions.get(turn.loop.session_id))
     ]
 
 

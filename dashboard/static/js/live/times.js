@@ -22,7 +22,7 @@ function elapsed(s) {
   if (s < 60) return `${s}s`;
   if (s < 3600) return `${Math.floor(s / 60)}m ${two(s % 60)}s`;
   if (s < 86400) return `${Math.floor(s / 3600)}h ${two(Math.floor((s % 3600) / 60))}m`;
-  if (s >= 60 * 86400) return `${Math.floor(s / 2629746)} months`;
+  if (s >= 2 * 2629746) return `${Math.floor(s / 2629746)} months`;
   return `${Math.floor(s / 86400)}d ${two(Math.floor((s % 86400) / 3600))}h`;
 }
 

@@ -9,7 +9,6 @@ Loops that a transcript covers are not recorded.
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -17,7 +16,9 @@ from typing import cast
 
 from recorder.core.events.fields import is_id
 from recorder.core.formats.base import Fields
+from recorder.core.formats.otlp.entry_prints import Prints, prints_of
 from recorder.core.formats.otlp.events import ReadLine, event_of
+from recorder.core.formats.otlp.groups import connected
 from recorder.core.formats.otlp.outline import Entry, Notes, outline, runtime_of
 from recorder.core.formats.otlp.plan.loops import LoopPlan
 from recorder.core.formats.otlp.plan.tree import loops_of
@@ -38,6 +39,7 @@ class _Recorded:
     ended: bool = False
     runtime: str = ""
     start: int = 0  # of the outermost loop above it, in nanoseconds since 1970
+    open_print: str = ""  # of a loop that has ended with no call open: the hash of its entries but the end
 
 
 # Returns whether a transcript covers the time of a tree of loops, by runtime, session and start.
@@ -123,9 +125,8 @@ class Unit:
         all_plans = loops_of(digests)
         sessions = self._sessions(all_plans)
         roots = _roots(all_plans)
-        covered = [plan for plan in all_plans if _is_covered(roots[plan.key], sessions, covers)]
-        covered_keys = {plan.key for plan in covered}
-        plans = [plan for plan in all_plans if plan.key not in covered_keys]
+        covered = {plan.key: plan for plan in all_plans if _is_covered(roots[plan.key], sessions, covers)}
+        plans = [plan for plan in all_plans if plan.key not in covered]
         notes = Notes(each for each in digests if each.is_log)
         outlines = {
             plan.key: list(outline(plan, sessions[plan.key], notes, is_silent=self.is_silent))
@@ -138,17 +139,17 @@ class Unit:
         }
         for key in moved:
             del self.recorded[key]
-        events = [_withdrawal(key, self.recorded.pop(key)) for key in self._outdated(plans, outlines)]
+        numbers = {key: recorded.number for key, recorded in self.recorded.items()}
+        prints = {key: prints_of(entries, numbers.get(key, 0)) for key, entries in outlines.items()}
+        going_on = {key for key, each in prints.items() if self._goes_on(key, each)}
+        outdated = self._outdated([plan for plan in plans if plan.key not in going_on], prints)
+        events = [self._reopened(key) for key in sorted(going_on.difference(outdated))]
+        events += [_withdrawal(key, self.recorded.pop(key)) for key in outdated]
         for plan in plans:
             entries, root = outlines[plan.key], roots[plan.key]
             events += self._continued(plan.key, entries, read)
-            before = self.recorded.get(plan.key)
-            self.recorded[plan.key] = _Recorded(
-                *(sessions[plan.key], len(entries), _print(entries), before.links if before else []),
-                ended=entries[-1].step == "end",
-                runtime=runtime_of(root),
-                start=root.start,
-            )
+            found = prints[plan.key], sessions[plan.key], root, self.recorded.get(plan.key)
+            self.recorded[plan.key] = _recorded(plan, entries, *found)
         events += self._links(plans, sessions)
         self._loops = {_key(span): plan.key for plan in plans for span in _spans_of(plan)}
         gone = moved | {key: self.recorded.pop(key) for key in self.recorded.keys() - outlines.keys()}
@@ -156,7 +157,7 @@ class Unit:
         for key in sorted(gone):
             moved_to = sessions.get(key, main)
             events.append(_withdrawal(key, gone[key]) | {"is_gone": True, "moved_to": moved_to})
-        return events + self._cover(covered, sessions)
+        return events + self._cover(list(covered.values()), sessions)
 
     def _continued(self, loop: str, entries: Sequence[Entry], read: ReadLine) -> Iterator[Fields]:
         """Yield the events of a loop behind those that are recorded."""
@@ -180,12 +181,28 @@ class Unit:
             if before.get(plan.key) != sessions[plan.key]
         ]
 
-    def _outdated(self, plans: Sequence[LoopPlan], outlines: Mapping[str, list[Entry]]) -> list[str]:
+    def _goes_on(self, loop: str, prints: Prints) -> bool:
+        """Return whether a loop has further entries in place of its recorded end, and no other changes."""
+        recorded = self.recorded.get(loop)
+        return (
+            recorded is not None
+            and bool(recorded.open_print)
+            and prints.begun != recorded.print
+            and prints.begun_but_last == recorded.open_print
+        )
+
+    def _reopened(self, loop: str) -> Fields:
+        """Return the event by which a loop goes on, and count its end as not recorded."""
+        recorded = self.recorded[loop]
+        recorded.number -= 1
+        return {"type": "LoopReopened", "loop_id": loop, "session_id": recorded.session}
+
+    def _outdated(self, plans: Sequence[LoopPlan], prints: Mapping[str, Prints]) -> list[str]:
         """Return the loops to record again: those that begin otherwise now, and the loops above them."""
         found: dict[str, None] = {}
         for plan in plans:
             recorded = self.recorded.get(plan.key)
-            if recorded is None or _print(outlines[plan.key][: recorded.number]) == recorded.print:
+            if recorded is None or prints[plan.key].begun == recorded.print:
                 continue
             above: LoopPlan | None = plan
             while above is not None:  # a link belongs to the events of the loop above
@@ -201,7 +218,7 @@ class Unit:
         for key, digest in self.digests.items():
             if digest.session:
                 of_trace[digest.trace].append(key)
-        for together in _connected(plans):
+        for together in connected(plans, _traces_of):
             session = self._session(together, of_trace)
             found.update(dict.fromkeys((plan.key for plan in together), session))
         return found
@@ -263,59 +280,16 @@ def _is_covered(root: LoopPlan, sessions: Mapping[str, str], covers: Covers) -> 
     return covers(runtime_of(root), sessions[root.key], root.start)
 
 
-@dataclass(slots=True, eq=False)
-class _Group:
-    """Loops that are together, with the names by which another one is found to belong to them."""
-
-    names: list[str] = field(default_factory=list)
-    plans: list[LoopPlan] = field(default_factory=list)
-    place: int = 0  # of the loop that was added last
-
-
-def _place(group: _Group) -> int:
-    return group.place
-
-
-def _merged(groups: list[_Group]) -> _Group:
-    """Return one group in place of some, of which the last one is first; a new one for none."""
-    ordered = sorted(groups, key=_place, reverse=True)
-    if len(ordered) == 1:
-        return ordered[0]
-    return _Group(
-        [name for group in ordered for name in group.names],
-        [plan for group in ordered for plan in group.plans],
-    )
-
-
-def _connected(plans: Sequence[LoopPlan]) -> list[list[LoopPlan]]:
-    """Return the loops in groups: those of one trace, and those that started each other, are together.
-
-    A unit may hold more than one group, as two calls with equal figures may be one.
-    """
-    of_name: dict[str, _Group] = {}
-    for place, plan in enumerate(plans):
-        names = {plan.key, *(span.trace for span in _spans_of(plan) if span.trace)}
-        if plan.parent is not None:
-            names.add(plan.parent.key)
-        before = {id(group): group for name in names if (group := of_name.get(name)) is not None}
-        into = _merged(list(before.values()))
-        into.names += names
-        into.plans.append(plan)
-        into.place = place
-        of_name.update(dict.fromkeys(names, into))
-        if len(before) > 1:
-            of_name.update(dict.fromkeys(into.names, into))
-    return [
-        group.plans for group in sorted({id(each): each for each in of_name.values()}.values(), key=_place)
-    ]
-
-
 def _spans_of(plan: LoopPlan) -> Iterable[Digest]:
     for call in plan.calls:
         yield from call.sources
     yield from plan.spans
     if plan.agent is not None:
         yield plan.agent
+
+
+def _traces_of(plan: LoopPlan) -> Iterable[str]:
+    return (span.trace for span in _spans_of(plan) if span.trace)
 
 
 def _key(digest: Digest) -> str:
@@ -325,7 +299,7 @@ def _key(digest: Digest) -> str:
 
 
 def _state_of(digest: Digest) -> tuple[int, int]:
-    """Return what tells the newest of the states in which a span was sent."""
+    """Return the sort key of the states in which a span was sent; the newest is largest."""
     parts = (digest.usage, digest.finish, digest.error, digest.answer, digest.response, digest.has_text)
     return digest.end, sum(map(bool, parts))
 
@@ -339,8 +313,20 @@ def _withdrawal(key: str, recorded: _Recorded) -> Fields:
     }
 
 
-def _print(entries: Sequence[Entry]) -> str:
-    found = hashlib.blake2b(digest_size=8)
-    for entry in entries:
-        found.update(repr(entry.signature).encode(errors="replace"))
-    return found.hexdigest()
+def _recorded(
+    plan: LoopPlan,
+    entries: Sequence[Entry],
+    prints: Prints,
+    session: str,
+    root: LoopPlan,
+    before: _Recorded | None,
+) -> _Recorded:
+    has_ended = entries[-1].step == "end"
+    may_go_on = has_ended and not any(turn.open_calls for turn in plan.turns)
+    return _Recorded(
+        *(session, len(entries), prints.whole, before.links if before is not None else []),
+        ended=has_ended,
+        runtime=runtime_of(root),
+        start=root.start,
+        open_print=prints.but_last if may_go_on else "",
+    )

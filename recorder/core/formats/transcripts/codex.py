@@ -34,6 +34,7 @@ from recorder.core.formats.transcripts.codex_items import (
 )
 from recorder.core.formats.transcripts.fields import (
     before,
+    forget_first,
     is_context,
     loop_id,
     text_of,
@@ -44,6 +45,7 @@ from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
 AGENT = "codex"
+LINKED_MAX = 1_000  # calls of a task whose sub-agents are known
 _BY_USER = frozenset(("interrupted", "user_interrupted"))  # reasons of an abort
 _SPAWNED = frozenset(("item_completed", "collab_agent_spawn_end"))  # may name the sub-agent of a call
 TYPES = frozenset(
@@ -315,6 +317,7 @@ class CodexReader:
         if self._loop is None or not is_id(child) or call in self._linked:
             return []
         self._linked[call] = None
+        forget_first(self._linked, LINKED_MAX)
         return [self._loop.link(call, name, loop_id(self._session, child))]
 
     def _usage(self, found: Fields, now: str) -> list[Fields]:

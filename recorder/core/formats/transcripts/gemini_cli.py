@@ -25,6 +25,7 @@ from recorder.core.formats.base import (
 from recorder.core.formats.transcripts.fields import (
     before,
     call_block,
+    forget_first,
     is_context,
     loop_id,
     objects,
@@ -38,6 +39,7 @@ from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
 AGENT = "gemini-cli"
+RESULTS_MAX = 5_000  # calls of a prompt that have ended
 _USAGE = {"input": "input", "output": "output", "cache_read": "cached", "reasoning": "thoughts"}
 _COMPLETE = "complete_task"  # with which a sub-agent ends
 _SHELL = "run_shell_command"
@@ -170,6 +172,7 @@ class GeminiCliReader:
         if name in self._results or ("result" not in call and status not in _WITHOUT_RESULT):
             return []
         self._results[name] = None
+        forget_first(self._results, RESULTS_MAX)
         text = _result_text(call)
         is_cancelled = status in _CANCELLED
         failed = status == "error" or (text_field(call, "name") == _SHELL and _exit_code_failed(text))

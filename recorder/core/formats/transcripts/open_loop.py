@@ -20,6 +20,7 @@ from recorder.core.formats.transcripts.token_counts import COUNTS, usage_event
 from recorder.core.records import Json
 
 CALLS_MAX = 200  # calls without a result that are waited for
+TEXT_MAX = 64 * 1024  # characters of an answer that the end of its turn repeats
 
 Refusal = Literal["", "cancelled", "denied"]  # why a call did not begin; "": it began
 
@@ -283,8 +284,9 @@ class OpenLoop:
         if not blocks:
             return []
         message = {"role": "assistant", "content": cast("Json", blocks), **self._head()}
-        texts = [str(block["text"]) for block in blocks if block.get("type") == "text"]
-        self.text = "\n".join(filter(None, (self.text, *texts)))
+        if len(self.text) < TEXT_MAX:
+            texts = [str(block["text"]) for block in blocks if block.get("type") == "text"]
+            self.text = "\n".join(filter(None, (self.text, *texts)))[:TEXT_MAX]
         events = [self.event("MessageEnd", message=message)]
         for block in blocks:
             if block.get("type") == "toolCall" and is_id(block["id"]):

@@ -28,7 +28,7 @@ from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
 AGENT = "pi"
-MESSAGES_MAX = 5_000  # messages from which a branch is told
+MESSAGES_MAX = 5_000  # messages that are searched for a branch
 _USAGE = {"input": "input", "output": "output", "cache_read": "cacheRead", "cache_write": "cacheWrite"}
 _SHARED = frozenset(("message", "compaction", "usage", "branch_summary"))
 _HEADS = frozenset(

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 from recorder.core.formats.base import Fields, Reader, Translation, object_field, text_field
 from recorder.core.formats.transcripts.open_loop import OpenLoop
@@ -54,7 +54,6 @@ class Member:
         return is_same and (self.request == other.request or "side" in (self.kind, other.kind))
 
 
-@runtime_checkable
 class SharingReader(Reader, Protocol):
     """A reader of transcripts that may hold lines of others."""
 

@@ -129,6 +129,38 @@ def test_a_query_selects_calls_and_other_projects_and_periods_have_none(see, fee
     assert "No tool calls match." in see("/p/default/calls?q=tool:(")
 
 
+def test_the_link_of_a_tool_narrows_any_query(see, feed):
+    feed(build.agent_start("s.a.1", timestamp=ago(300)), build.turn_start("s.a.1"))
+    feed(*call("s.a.1", 1, "shell", 2), *call("s.a.1", 2, "read", 1))
+
+    for query in ("", "tool:shell OR tool:read", "tool:read"):
+        (url,) = re.findall(r'<a[^>]*href="(\?[^"]*)"[^>]*>\s*<code>read', see(f"/p/default/calls?q={query}"))
+        (row,) = rows(see("/p/default/calls" + unescape(url)), "call-list")
+        assert row.split()[0] == "read"
+
+
+def test_without_figures_there_is_nothing_to_jump_to(see, feed):
+    feed(build.agent_start("a.a.1"), build.turn_start("a.a.1"), build.tool_start("a.a.1", "c1", "shell"))
+    session = Session.objects.get()
+
+    assert "Slowest call" not in see("/p/default/calls")
+    html = see(f"/p/default/sessions/{session.pk}/turns")
+    assert "Dearest turn" not in html
+    assert "Slowest turn" not in html
+
+
+def test_a_clock_that_went_back_ends_no_list(see, feed):
+    for number in range(60):
+        loop = f"s.a.{number}"
+        start, end = build.turn_start(loop, at=9), build.turn_end(loop, at=number % 2)
+        feed(build.agent_start(loop, at=0), start, end)
+    path = f"/p/default/sessions/{Session.objects.get().pk}/turns"
+    page = see(f"{path}?sort=duration")
+    (after,) = {unescape(url) for url in re.findall(r'href="(\?[^"]*before=[^"]*)"', page)}
+
+    assert len(rows(see(path + after), "turn-list")) == 10
+
+
 def test_the_turns_of_a_session_are_sorted_by_any_column_and_have_links(see, feed, client):
     feed(*turns("s.a.1", 100, 900, 400))
     address = f"/p/default/sessions/{Session.objects.get().pk}/turns"

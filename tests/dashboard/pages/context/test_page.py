@@ -136,6 +136,22 @@ def test_without_prices_tokens_are_shown(feed, see):
     assert "$" not in shown
 
 
+def test_a_loss_of_calls_without_a_price_is_none_in_money(feed, see):
+    feed(*carried(model=FREE))
+    priced = carried("t.a.1")
+    second = [n for n, event in enumerate(priced) if event["type"] == "TurnStart"][1]
+    feed(*priced[:second], priced[-1])
+
+    page = see()
+    shown = words(page)
+
+    assert "Paid for context $" in shown
+    assert "tokens were sent again because the prompt cache was missed." in shown
+    assert "Lost to cache misses $0" not in shown
+    assert "tokens, no price" in shown
+    assert page.count('<rect class="miss') > 0
+
+
 def test_other_projects_and_days_are_not_counted(feed, see):
     other = Project.objects.create(slug="other")
     feed(*carried(), into=other)

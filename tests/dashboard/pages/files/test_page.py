@@ -183,6 +183,18 @@ def test_what_agents_write_is_text(feed, see):
     assert "<img src=x" not in see()
 
 
+def test_half_a_character_of_an_edit_is_shown_as_a_mark(feed, see):
+    feed(*begin(), *called(1, "Edit", edit("a.py", "a \ud83d", "b")))
+
+    assert "\N{REPLACEMENT CHARACTER}" in see()
+
+
+def test_a_change_without_its_lines_has_no_numbers(feed, see):
+    feed(*begin(), *called(1, "Delete", {"file_path": "a.py"}))
+
+    assert table(see()) == [f"a.py 0 1 {NONE} {NONE} all"]
+
+
 def test_a_session_without_files_says_so_and_one_of_another_project_is_not_found(feed, see, client):
     feed(*begin())
     assert "No tool call read, edited or wrote a file" in see()

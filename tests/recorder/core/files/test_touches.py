@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recorder.core.files import diffs
 from recorder.core.files.touches import touches
 
 PATCH = """*** Begin Patch
@@ -116,3 +117,15 @@ def test_anything_is_read(tool, arguments):
     for touch in touches(tool, arguments):
         assert bool(touch.path) != bool(touch.command)
         assert len(touch.path) <= 500
+
+
+def test_the_edits_of_a_call_are_compared_within_one_budget(monkeypatch):
+    compared = []
+    monkeypatch.setattr(diffs, "_compared", lambda old, new: compared.append(len(old) + len(new)) or [])
+    text = "\n".join(map(str, range(300)))
+
+    for number in (10, 20):
+        compared.clear()
+        edits = [{"old_string": text, "new_string": text + "!"}] * number
+        touches("MultiEdit", {"file_path": "a", "edits": edits})
+        assert sum(compared) <= diffs.COMPARED

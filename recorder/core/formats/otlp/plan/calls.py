@@ -28,7 +28,7 @@ Key = tuple[str, str]  # trace and span id
 _UNNAMED = "unnamed-call-"
 _UNNAMED_ID = re.compile(rf"{_UNNAMED}([0-9]+)-[0-9a-f]*")
 _ANSWER = "gen_ai.assistant.message"  # log record of an answer that a later call was sent
-_SAME_MAX = 8  # calls with one id of the response at one time that are told apart
+_SAME_MAX = 8  # calls with one id of the response at one time that are distinguished
 _CLIENTS = frozenset(("anthropic",))  # clients that emit spans of their own beside a framework's
 SKEW_NS = 2_000_000_000  # clocks of two processes differ at most so much
 _LATE_NS = 5_000_000_000  # a log record of a call is written at most so long after it
@@ -202,7 +202,7 @@ def _join_by_response(models: Sequence[Digest], joined: _Joined) -> None:
 def _is_same_response(span: Digest, other: Digest) -> bool:
     """Return whether two spans with one id of the response are one call: models may repeat such ids, too.
 
-    In two traces they must be of one service, nobody else's, and no answers that differ.
+    In two traces they must be of one service and no other, without answers that differ.
     """
     if span.trace == other.trace:
         return True

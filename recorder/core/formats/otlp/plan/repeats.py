@@ -84,7 +84,7 @@ def repeated_tools(spans: Mapping[Key, Digest]) -> dict[Key, Key]:
 def _beside(group: list[Digest]) -> dict[Key, Key]:
     """Return for tool spans of one name that name no call those around them in time by another scope."""
     found: dict[Key, Key] = {}
-    taken: set[tuple[Key, str]] = set()
+    paired: set[tuple[Key, str]] = set()
     ordered = sorted(group, key=lambda span: (span.start, -span.end, span.id))
     named = [span for span in ordered if span.call]
     at = 0
@@ -93,8 +93,8 @@ def _beside(group: list[Digest]) -> dict[Key, Key]:
             at += 1
         if at < len(named) and named[at].start <= span.start and named[at].runtime != span.runtime:
             mark = key_of(named[at]), span.runtime
-            if mark not in taken:
-                taken.add(mark)
+            if mark not in paired:
+                paired.add(mark)
                 found[key_of(span)] = key_of(named[at])
     return found
 

@@ -195,14 +195,14 @@ def _describe(item: Item, name: str) -> None:
 
 def _describe_agent(item: Item, name: str, metadata: Fields) -> None:
     digest, attributes = item.digest, item.attributes
-    given = first_text(attributes, names.AGENT)
-    if digest.runtime in ("openai-agents", "logfire") and not given:
-        given = first_text(attributes, ("name",)) if "Agent run" in name else ""
+    reported = first_text(attributes, names.AGENT)
+    if digest.runtime in ("openai-agents", "logfire") and not reported:
+        reported = first_text(attributes, ("name",)) if "Agent run" in name else ""
     if digest.runtime in ("claude-code", "codex"):
-        given = digest.runtime
+        reported = digest.runtime
         digest.model = identifier(first_text(attributes, names.MODEL))
-    digest.named = bool(first_text(attributes, ("agent.name", "graph.node.id"))) or bool(given)
-    digest.name = identifier(given or name.removeprefix("invoke_agent ").removesuffix(".run"))
+    digest.named = bool(first_text(attributes, ("agent.name", "graph.node.id"))) or bool(reported)
+    digest.name = identifier(reported or name.removeprefix("invoke_agent ").removesuffix(".run"))
     digest.model = digest.model or identifier(first_text(attributes, names.MODEL_CALL))
     digest.provider = names.provider_of(attributes)
     digest.usage, digest.cost_nano = usage_of(attributes, digest.runtime), reported_cost_nano(attributes)
@@ -228,10 +228,10 @@ def _describe_messages(item: Item) -> None:
 
 def _describe_tool(item: Item, name: str) -> None:
     digest, attributes = item.digest, item.attributes
-    given = first_text(attributes, names.TOOL)
+    reported = first_text(attributes, names.TOOL)
     if digest.runtime in ("openai-agents", "logfire"):
-        given = given or first_text(attributes, ("name",))
-    digest.name = identifier(given or name.removeprefix("execute_tool "))
+        reported = reported or first_text(attributes, ("name",))
+    digest.name = identifier(reported or name.removeprefix("execute_tool "))
     digest.call = identifier(tool_content.call_id_of(attributes, digest.runtime))
     digest.is_mcp = "mcp.method.name" in attributes
     digest.child = identifier(first_text(attributes, names.CHILD) or _child_in_arguments(item))

@@ -36,7 +36,7 @@ _USAGE = {
 
 
 def provider_of(model: str) -> str:
-    """Return the provider that a model's name tells; "" where a proxy may have answered for any."""
+    """Return the provider that a model's name implies; "" where a proxy may have answered for any."""
     if _OF_BEDROCK.match(model):
         return "aws"
     if "/" in model:  # `anthropic/claude-sonnet-4.5`

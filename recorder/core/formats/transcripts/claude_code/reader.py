@@ -33,8 +33,15 @@ from recorder.core.formats.transcripts.claude_code.record_types import (
     answer_key,
     marks_end,
 )
-from recorder.core.formats.transcripts.claude_code.tracks import Tracks
-from recorder.core.formats.transcripts.fields import before, loop_id, objects, text_of, time_text
+from recorder.core.formats.transcripts.claude_code.tracks import TRACKS_MAX, Tracks
+from recorder.core.formats.transcripts.fields import (
+    before,
+    forget_first,
+    loop_id,
+    objects,
+    text_of,
+    time_text,
+)
 from recorder.core.formats.transcripts.open_loop import OpenLoop, loop_of_line
 from recorder.core.formats.transcripts.repeats import LineKey, key_of
 from recorder.core.formats.transcripts.token_counts import counts
@@ -62,8 +69,9 @@ class ClaudeCodeReader:
     def read(self, line: Fields, at: datetime) -> Translation:
         """Translate a line. Raises InvalidLineError."""
         kind = text_field(line, "type")
-        if kind == "fork-context-ref":
-            self._tracks.forks[text_field(line, "agentId")] = 1
+        if kind == "fork-context-ref" and is_id(agent := line.get("agentId")):
+            self._tracks.forks[agent] = 1
+            forget_first(self._tracks.forks, TRACKS_MAX)
         if "sessionId" not in line and kind in BOOKKEEPING:
             return Translation(kind)
         session = required_id(line, "sessionId")

@@ -73,7 +73,19 @@ def prompts(count):
     ]
 
 
-SHAPES = (one_line, one_line_each, agents, chains, prompts)
+def texts(count):
+    """One answer in many long blocks of text."""
+    return [
+        prompt(),
+        *(answer(f"a{n}", {"type": "text", "text": "x" * 1_000}) for n in range(count)),
+    ]
+
+
+def forks(count):
+    return [prompt(), *(claude("fork-context-ref", f"f{n}", agentId=f"g{n}") for n in range(count))]
+
+
+SHAPES = (one_line, one_line_each, agents, chains, prompts, texts, forks)
 
 
 def read(lines):
@@ -99,6 +111,14 @@ def test_the_state_has_bounds(shape):
     _, state = read(shape(1_200))
 
     assert len(json.dumps(state)) < STATE_MAX
+
+
+def test_a_fork_without_an_agent_hides_no_answer():
+    one = reader("claude-code")
+    for line in (claude("fork-context-ref", "f"), prompt()):
+        one.read(line, AT)
+
+    assert one.read(answer("a", {"type": "text", "text": "Done"}), AT).events
 
 
 def test_a_file_of_too_many_agents_that_run_at_once_is_refused():
