@@ -19,6 +19,7 @@ CONTEXTS = (
 
 T = TypeVar("T")
 SEEN_MAX = 100  # hashes of the last blocks of an answer, by which one that is written again is recognised
+TEXT_MAX = 64 * 1024  # characters of an answer that the end of its turn repeats
 # What an answer ends with after which the agent goes on; any other reason ends the loop.
 _CONTINUES = frozenset(
     ("", "tool_use", "toolUse", "tool_calls", "tool-calls", "function_call", "pause_turn", "unknown")
@@ -47,6 +48,14 @@ def text_of(value: Json) -> str:
         return value
     texts = (part.get("text") for part in objects(value))
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def answer_text(before: str, blocks: list[Fields]) -> str:
+    """Return the text of an answer with the text of further blocks, cut at `TEXT_MAX` characters."""
+    if len(before) >= TEXT_MAX:
+        return before
+    texts = [str(block["text"]) for block in blocks if block.get("type") == "text"]
+    return "\n".join(filter(None, (before, *texts)))[:TEXT_MAX]
 
 
 def time_text(value: Json, at: datetime) -> str:

@@ -15,12 +15,18 @@ from typing import Literal, cast
 
 from recorder.core.events.fields import is_id
 from recorder.core.formats.base import Fields, parse_time, text_field
-from recorder.core.formats.transcripts.fields import before, forget_first, linked, stop_outcome, unseen
+from recorder.core.formats.transcripts.fields import (
+    answer_text,
+    before,
+    forget_first,
+    linked,
+    stop_outcome,
+    unseen,
+)
 from recorder.core.formats.transcripts.token_counts import COUNTS, usage_event
 from recorder.core.records import Json
 
 CALLS_MAX = 200  # calls without a result that are waited for
-TEXT_MAX = 64 * 1024  # characters of an answer that the end of its turn repeats
 
 Refusal = Literal["", "cancelled", "denied"]  # why a call did not begin; "": it began
 
@@ -128,14 +134,8 @@ class OpenLoop:
         name, was_waiting = self.calls.pop(call), self.waits.pop(call, "")
         self.at = self.result_at = at
         result: Fields = {"content": [{"type": "text", "text": text}]}
-        end = self.event(
-            "ToolExecutionEnd",
-            tool_call_id=call,
-            tool_name=name,
-            result=result,
-            is_error=has_failed and not refusal,
-            timestamp=at,
-        )
+        about: Fields = {"tool_call_id": call, "tool_name": name, "result": result}
+        end = self.event("ToolExecutionEnd", **about, is_error=has_failed and not refusal, timestamp=at)
         if refusal:
             end["has_begun"] = False
         if was_waiting:
@@ -284,9 +284,7 @@ class OpenLoop:
         if not blocks:
             return []
         message = {"role": "assistant", "content": cast("Json", blocks), **self._head()}
-        if len(self.text) < TEXT_MAX:
-            texts = [str(block["text"]) for block in blocks if block.get("type") == "text"]
-            self.text = "\n".join(filter(None, (self.text, *texts)))[:TEXT_MAX]
+        self.text = answer_text(self.text, blocks)
         events = [self.event("MessageEnd", message=message)]
         for block in blocks:
             if block.get("type") == "toolCall" and is_id(block["id"]):
