@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Protocol
 
 from loopscope_client.push.ledger import Progress
 from loopscope_client.transcripts.lines import Mask, prepared, read_line
 from loopscope_client.transcripts.long_lines import LINE_MAX, cut
-from loopscope_client.transcripts.open_file import opened
+from loopscope_client.transcripts.open_file import PACKED, opened
 
 __all__ = ("LINE_MAX", "Batch", "FileSource", "Line", "LostLines", "Rewritten", "SessionSource", "Source")
 
@@ -82,14 +83,16 @@ class FileSource:
     path: Path
     producer: str
     head: bytes = b""  # a line that is sent before the first one; the file does not hold it
+    _unpacked: list[BinaryIO] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def next(self, done: Progress, mask: Mask | None = None) -> Batch | None:
         """Return the lines after `done`; None if there are none. Raises Rewritten or OSError."""
         lines: list[bytes] = []
         marks: list[bytes] = []
         offset, size = done.offset, 0
-        with opened(self.path) as file:
+        with self._opened() as file:
             if file.seek(0, os.SEEK_END) < offset or (done.tail and _tail(file, offset) != done.tail):
+                self._close()
                 raise Rewritten
             file.seek(offset)
             if self.head and not offset and not done.lines:
@@ -105,8 +108,24 @@ class FileSource:
                     size += len(each.sent)
             tail = _tail(file, offset)
         if offset == done.offset:
+            self._close()
             return None
         return Batch(lines, Progress(offset, done.lines + len(lines), tail), marks)
+
+    @contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        """Open the file; a packed one is unpacked once for all its batches."""
+        if self.path.suffix == PACKED:
+            if not self._unpacked:
+                self._unpacked.append(opened(self.path))
+            yield self._unpacked[0]
+            return
+        with opened(self.path) as file:
+            yield file
+
+    def _close(self) -> None:
+        while self._unpacked:
+            self._unpacked.pop().close()
 
     def every(self, mask: Mask | None = None) -> Iterator[Line]:
         """Yield all lines, from the beginning. Raises OSError."""

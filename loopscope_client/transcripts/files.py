@@ -101,21 +101,27 @@ def walk(folder: Path, skipped: list[Skipped]) -> Iterator[Path]:
 
     Folders that cannot be read, and links to folders outside, are added to `skipped`.
     """
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        skipped.append(Skipped(folder, error.strerror or str(error)))
-        return
-    for entry in entries:
+    left = _entries(folder, skipped)
+    while left:
+        entry = left.pop()
         path = Path(entry.path)
         if entry.is_dir(follow_symlinks=False):
-            yield from walk(path, skipped)
+            left += _entries(path, skipped)
         elif entry.is_symlink() and _is_folder(path):
             skipped.append(Skipped(path, "it is a symbolic link, which is not followed"))
         else:
             yield path
+
+
+def _entries(folder: Path, skipped: list[Skipped]) -> list[os.DirEntry[str]]:
+    """Return what a folder has, the first name last."""
+    try:
+        return sorted(os.scandir(folder), key=lambda entry: entry.name, reverse=True)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        skipped.append(Skipped(folder, error.strerror or str(error)))
+        return []
 
 
 def outside(skipped: list[Skipped], places: list[Path]) -> list[Skipped]:

@@ -61,7 +61,7 @@ class State:
     running_groups: dict[Session, dict[Group, None]] = field(default_factory=dict)
     branches: dict[Group, list[Loop]] = field(default_factory=dict)
     # What was cut when its loop ended: of loops that go on, or that ended since the State was loaded.
-    cut_parts: dict[Loop, list[ToolCall | Compaction | Approval]] = field(default_factory=dict)
+    cut_parts: dict[Loop, dict[ToolCall | Compaction | Approval, None]] = field(default_factory=dict)
     # The result of the last `find_loop`: consecutive lines mostly name the same loop.
     _last_found: tuple[int, str, Loop | None] = 0, "", None
 
@@ -74,7 +74,7 @@ class State:
                 if record.state == "running":
                     self.running_tools.setdefault(record.loop, {})[record.tool_call_id] = record
                 elif record.state == "cut":
-                    self.cut_parts.setdefault(record.loop, []).append(record)
+                    self.cut_parts.setdefault(record.loop, {})[record] = None
             case TextBlock():
                 self.text_blocks.setdefault(record.loop, []).append(record)
             case Loop():
@@ -86,12 +86,12 @@ class State:
                 if record.state == "running":
                     self.running_compactions[record.loop] = record
                 elif record.state == "cut":
-                    self.cut_parts.setdefault(record.loop, []).append(record)
+                    self.cut_parts.setdefault(record.loop, {})[record] = None
             case Approval():
                 if record.resolved_at is None:
                     self._add_approval(record)
                 elif record.loop is not None and record.decision == "cancelled" and record.inferred:
-                    self.cut_parts.setdefault(record.loop, []).append(record)
+                    self.cut_parts.setdefault(record.loop, {})[record] = None
             case Group():
                 if record.status == "running":
                     self.running_groups.setdefault(record.session, {})[record] = None

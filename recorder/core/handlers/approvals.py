@@ -78,8 +78,10 @@ def cancel_of_loop(context: EventContext, loop: Loop) -> None:
 
 def reopen(context: EventContext, loop: Loop, tool_call_ids: Collection[str]) -> None:
     """Open the approvals again that were cancelled with their loop, which goes on and still waits."""
-    for cut in context.state.cut_parts.get(loop, ()):
+    cut_parts = context.state.cut_parts.get(loop, {})
+    for cut in list(cut_parts):
         if isinstance(cut, Approval) and cut.tool_call_id in tool_call_ids and cut.decision == "cancelled":
+            del cut_parts[cut]
             cut.resolved_at, cut.decision, cut.inferred, cut.resolve_event = None, "", False, None
             context.add(cut)
             _count(context, cut.session, loop, 1)

@@ -49,8 +49,10 @@ def end(context: EventContext, event: CompactionEnded, loop: Loop) -> Turn | Non
 
 def reopen(context: EventContext, loop: Loop) -> None:
     """Continue the compaction that was cut when its loop ended, which goes on."""
-    for cut in reversed(context.state.cut_parts.get(loop, [])):
+    cut_parts = context.state.cut_parts.get(loop, {})
+    for cut in reversed(cut_parts):
         if isinstance(cut, Compaction) and cut.state == "cut":
+            del cut_parts[cut]
             cut.state = "running"
             context.add(cut)
             return

@@ -57,12 +57,14 @@ def progress(context: EventContext, event: ProgressMessage, loop: Loop) -> Turn 
 
 def reopen(context: EventContext, loop: Loop, tool_call_ids: Collection[str]) -> None:
     """Continue the calls that were cut when their loop ended, which goes on."""
+    cut_parts = context.state.cut_parts.get(loop, {})
     last = {
         cut.tool_call_id: cut
-        for cut in context.state.cut_parts.get(loop, ())
+        for cut in cut_parts
         if isinstance(cut, ToolCall) and cut.tool_call_id in tool_call_ids and cut.state == "cut"
     }
     for tool in last.values():
+        del cut_parts[tool]
         tool.state = "running"
         context.add(tool)
 

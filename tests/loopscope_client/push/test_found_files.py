@@ -1,12 +1,17 @@
 """Every transcript is found or named, whatever release of an agent wrote it."""
 
+import contextlib
 import gzip
 import json
+import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from loopscope_client.push import streams
+from loopscope_client.push.ledger import Progress
 from loopscope_client.push.sources import sources
 from loopscope_client.transcripts import files, open_file
 from tests.loopscope_client.push.lines import line
@@ -86,6 +91,40 @@ def test_packed_files_are_read_where_python_can(tmp_path, monkeypatch, packed, w
     assert [lines(source) for source in every] == [[{}], [{}]]
     one, other = (source.producer.rpartition(":")[0] for source in every)
     assert one == other, "a rollout that is packed later is the same one"
+
+
+def test_a_packed_file_is_unpacked_once_for_all_its_batches(tmp_path, monkeypatch):
+    unpacked, unpack = [], open_file._unpacked
+    monkeypatch.setattr(open_file, "_module", Zstd)
+    monkeypatch.setattr(open_file, "_unpacked", lambda file: unpacked.append(file) or unpack(file))
+    monkeypatch.setattr(streams, "BATCH_LINES", 2)
+    (tmp_path / "rollout-1.jsonl.zst").write_bytes(b"{}\n" * 5 + b"!")
+    source = streams.FileSource("codex", tmp_path / "rollout-1.jsonl.zst", "p")
+
+    assert [len(batch.lines) for batch in batches(source)] == [2, 2, 1]
+    assert len(unpacked) == 1
+    assert source._unpacked == []
+
+
+def test_folders_in_folders_are_found_however_deep(tmp_path):
+    names = ["d"] * 1_500  # more than Python calls functions in functions
+    with contextlib.chdir(tmp_path):
+        for name in names:
+            Path(name).mkdir()
+            os.chdir(name)
+        Path("rollout-1.jsonl").write_bytes(line("codex", 0))
+    every, skipped = found("codex", tmp_path)
+    subprocess.run(["rm", "-r", tmp_path / "d"], check=True)  # Python's own functions cannot
+
+    assert [source.path for source in every] == [tmp_path.joinpath(*names, "rollout-1.jsonl")]
+    assert skipped == {}
+
+
+def batches(source):
+    done = Progress(0, 0)
+    while (batch := source.next(done)) is not None:
+        yield batch
+        done = batch.end
 
 
 @pytest.mark.parametrize("name", ["opencode.db", "opencode-local.db", "opencode-dev.db"])
