@@ -57,7 +57,11 @@ class PageConsumer(SocketConsumer):
         self._counted: int | None = None  # the owner, once the socket is counted
 
     async def connect(self) -> None:
-        """Accept a member of the project and join the hub; otherwise refuse the handshake."""
+        """Accept a member of the project and join the hub; otherwise refuse.
+
+        A page that was open learns that its sign-in has ended: browsers tell pages a code only after the
+        handshake, so that is completed first. The handshake of any other is refused.
+        """
         page = await self._open()
         if _sockets[self._owner] >= SOCKETS_PER_USER:
             raise Close(TOO_MANY)
@@ -92,9 +96,15 @@ class PageConsumer(SocketConsumer):
         try:
             return await self._in_thread(self._open_page)
         except SignedOut:
+            if self._was_open():
+                await self.accept()
             raise Close(SIGNED_OUT) from None
         except (NotAMember, Http404):
             raise Close(REFUSED) from None
+
+    def _was_open(self) -> bool:
+        """Return whether the page may have been open before who opened it was signed out."""
+        return settings.SESSION_COOKIE_NAME in self.scope["cookies"]
 
     def _open_page(self) -> Page:
         user = self.scope["user"]

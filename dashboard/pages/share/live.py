@@ -76,6 +76,9 @@ class SharedPageConsumer(PageConsumer):
     def _open_page(self) -> Page:
         return with_connection(self._shared_page)
 
+    def _was_open(self) -> bool:
+        return True  # who has the link may have opened it before it ended
+
     def _access(self) -> Callable[[], bool]:
         return self._is_open
 

@@ -23,9 +23,12 @@ async def test_a_visitor_without_a_session_is_refused(place):
     assert await refused("/p/default-project/live/sessions", ORIGIN) == page_socket.SIGNED_OUT
 
 
-async def test_a_cookie_of_an_unknown_session_is_refused(place):
-    forged = (b"cookie", b"loopscope_session=abcdefghijklmnopqrstuvwxyz012345")
-    assert await refused("/p/default-project/live/sessions", ORIGIN, forged) == page_socket.SIGNED_OUT
+async def test_a_page_whose_session_has_ended_is_told_so(place):
+    ended = (b"cookie", b"loopscope_session=abcdefghijklmnopqrstuvwxyz012345")
+    connection = socket("/p/default-project/live/sessions", ORIGIN, ended)
+    assert (await connection.connect(timeout=LONGEST_S))[0], "browsers read a code only after the handshake"
+    answer = await connection.receive_output(LONGEST_S)
+    assert (answer["type"], answer["code"]) == ("websocket.close", page_socket.SIGNED_OUT)
 
 
 @pytest.mark.parametrize(
