@@ -76,3 +76,9 @@ def test_a_process_that_still_runs_is_counted():
         busy.stdout.readline()
         assert times._running_s(Path("/proc/self")) > before
         busy.communicate(b"\n")
+
+
+def test_a_process_that_has_ended_has_no_children(tmp_path):
+    (tmp_path / "task" / "1").mkdir(parents=True)  # a thread that ended after its name was read
+    assert list(times._children(tmp_path)) == []
+    assert list(times._children(tmp_path / "ended")) == []

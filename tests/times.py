@@ -35,12 +35,20 @@ def _running_s(process: Path) -> float:
 
 
 def _children(process: Path) -> Iterator[Path]:
-    for task in process.glob("task/*/children"):
+    for thread in _entries(process / "task"):
         try:
-            names = task.read_text().split()
+            names = (thread / "children").read_text().split()
         except OSError:  # it has ended
             continue
         yield from (Path("/proc") / name for name in names)
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Return what a folder has, nothing if its process has ended."""
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _used_s(process: Path) -> float:
