@@ -135,8 +135,8 @@ STALE_MAX_S = 10 * 365 * 24 * 3600
 LOOPSCOPE_STALE_S = _number("LOOPSCOPE_STALE_S", 30 * 60, most=STALE_MAX_S)
 # Seconds without a span after which an open loop of a trace is aborted; it goes on if the rest comes.
 LOOPSCOPE_SPAN_SILENCE_S = _number("LOOPSCOPE_SPAN_SILENCE_S", 10 * 60, most=STALE_MAX_S)
+LOOPSCOPE_SPAN_READ_S = _number("LOOPSCOPE_SPAN_READ_S", 120)  # then spans are set aside; 0: no limit
 LOOPSCOPE_STALE_WAITING_S = _number("LOOPSCOPE_STALE_WAITING_S", 24 * 3600, most=STALE_MAX_S)
-
 # A language model that extracts facts from recorded text (OpenAI's API); off without a URL.
 LOOPSCOPE_FACTS_URL = _address("LOOPSCOPE_FACTS_URL", "http://", "https://")
 LOOPSCOPE_SEARCH = os.environ.get("LOOPSCOPE_SEARCH", "1").lower() not in {"0", "false", "no", "off"}

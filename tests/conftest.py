@@ -5,20 +5,22 @@ import gc
 import signal
 import sys
 import threading
-from functools import partialmethod
+from functools import cache
 
 import pytest
 from django.conf import settings as django_settings
 from django.contrib.contenttypes.management import create_contenttypes
-from django.core.cache import cache
+from django.core.cache import cache as django_cache
 from django.db import connection
 from django.db.models.signals import post_migrate
+from django.test import TransactionTestCase
 from hypothesis import HealthCheck, settings
 
 from dashboard.live import cached_value
 from recorder.ingest import writer
 from recorder.journal import immutability
 from recorder.projection.as_of import record_versions
+from recorder.search import tables as search_tables
 from recorder.search.documents import DOCUMENTS
 from tests import selection, times
 from tests.support import server
@@ -87,7 +89,7 @@ def _nothing_cached():
     """Clear what is cached: after a flush other sessions have the same keys."""
     record_versions.forget()
     cached_value.forget()
-    cache.clear()
+    django_cache.clear()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -114,31 +116,45 @@ def _no_writer_left():
 def django_db_modify_db_settings(django_db_modify_db_settings):
     """Empty the tables in milliseconds after a test that commits.
 
-    Django would write a permission for each action on each model again, which nothing of ours reads, and
-    have PostgreSQL make every file of every table again, of which most were empty.
+    Django's command asks for the names of the tables each time, would write a permission for each action on
+    each model again, which nothing of ours reads, and has PostgreSQL make every file of every table again, of
+    which most were empty.
     """
     post_migrate.disconnect(create_contenttypes)
     post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
-    if connection.vendor == "postgresql":
-        type(connection.ops).sql_flush = _deletes
-    else:
-        type(connection.ops).sql_flush = partialmethod(_flush, type(connection.ops).sql_flush)
+    TransactionTestCase._fixture_teardown = _empty_tables
 
 
-def _deletes(ops, style, tables, **_):
-    """Release the audit log, which the end of the flush makes append-only again, and empty the tables.
+def _empty_tables(_):
+    """Empty the tables, and drop those of the index: each connection would read what all tests before made.
+
+    The audit log is released from its rule if it has entries; at the end it is append-only again.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT EXISTS (SELECT 1 FROM {immutability.AUDIT})")
+        released = immutability.release_audit(connection.vendor) if cursor.fetchone()[0] else ()
+        script = "; ".join([*released, *_deletes()])
+        if connection.vendor == "postgresql":
+            cursor.execute(script)
+        else:
+            connection.connection.executescript(f"BEGIN IMMEDIATE; {script}; COMMIT")
+    for name in search_tables.names():
+        search_tables.drop(int(name.rpartition("_")[2]))
+    immutability.keep()
+
+
+@cache
+def _deletes():
+    """Return the statements that empty all tables.
 
     The documents of the index are numbered from 1 again: a search reads more queries where the numbers cross
     into another bucket, and which test does that would depend on all before it.
     """
-    released = immutability.release_audit("postgresql")
-    deleted = [f"DELETE FROM {ops.quote_name(table)}" for table in tables]
-    from_one = f"SELECT setval(pg_get_serial_sequence('{DOCUMENTS}', 'id'), 1, false)"
-    return ["; ".join([*released, *deleted, from_one])]
-
-
-def _flush(ops, own, style, tables, **options):
-    return [*immutability.release_audit("sqlite"), *own(ops, style, tables, **options)]
+    tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    deletes = [f"DELETE FROM {connection.ops.quote_name(table)}" for table in tables]
+    if connection.vendor == "postgresql":
+        deletes.append(f"SELECT setval(pg_get_serial_sequence('{DOCUMENTS}', 'id'), 1, false)")
+    return deletes
 
 
 def pytest_collection_finish():

@@ -111,6 +111,11 @@ def _pruned(request: HttpRequest, error: Exception) -> HttpResponse:
     return problem(request, 410, "pruned", f"{error}: {AFTER_PRUNING}")
 
 
+@api.exception_handler(RecursionError)
+def _too_deep(request: HttpRequest, error: Exception) -> HttpResponse:
+    return problem(request, 422, "too_deep", "A value is nested too deeply to write it; use `/events`.")
+
+
 @api.exception_handler(DatabaseError)
 @api.exception_handler(InterfaceError)
 def _database_error(request: HttpRequest, error: Exception) -> HttpResponse:

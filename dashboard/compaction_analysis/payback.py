@@ -125,8 +125,13 @@ class Payback:
         return self.after_calls is not None and self.after_calls <= self.calls
 
 
-def payback(earlier: Sequence[Call], after: Sequence[Call], pass_nano: int | None) -> Payback:
-    """Return the savings of a compaction between these calls; `after` ends at the next compaction."""
+def payback(
+    earlier: Sequence[Call], after: Sequence[Call], pass_nano: int | None, *, has_effect: bool = True
+) -> Payback:
+    """Return the savings of a compaction between these calls; `after` ends at the next compaction.
+
+    One that removed nothing saves nothing: a smaller context after it has other causes.
+    """
     done = [call for call in after if call.prompt is not None]
     before, first = (
         next((call for call in reversed(earlier) if call.prompt is not None), None),
@@ -137,7 +142,7 @@ def payback(earlier: Sequence[Call], after: Sequence[Call], pass_nano: int | Non
         calls=len(done),
         before=before,
         first=first,
-        saved_each=_difference(before, first),
+        saved_each=_difference(before, first) if has_effect else 0,
         rate=_rate(before),
         rebuilt=rebuilt,
         rebuilt_nano=_rebuilt_nano(rebuilt, first),

@@ -26,7 +26,11 @@ class Row:
 ROWS = (
     Row(REQUESTED, "waiting", "An agent waits for an approval", "Waits for your approval"),
     Row("turn-finished, finish", "completed", "A turn has finished", "Finished"),
-    Row(f"turn-finished, finish, {BLOCKED}", "waiting", f"Covered by {REQUESTED}"),
+    Row(
+        f"turn-finished, finish, {BLOCKED}",
+        "waiting",
+        "A turn has finished with an open approval",
+    ),
     Row("turn-finished, error", "error", "A turn ended with an error", "Failed"),
     Row("turn-finished, abort", "aborted", "A turn was cancelled or cut off"),
     Row(WASTE, "waste", "A loop does the same four times, or wastes at least the set amount", "Wastes calls"),

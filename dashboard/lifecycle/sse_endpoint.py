@@ -86,8 +86,11 @@ async def _stream(receive: Receive, send: Send, *work: Callable[[], Coroutine[An
     finally:
         for task in tasks:
             task.cancel()
+    for task in tasks:
+        if task.done():
+            task.result()  # raises what ended it: the server breaks off the connection
     # Access was lost: end the response properly, so that the client does not see a broken connection.
-    if not leaving.done() and not any(task.done() and task.exception() for task in tasks):
+    if not leaving.done():
         await send({"type": "http.response.body", "body": b""})
 
 

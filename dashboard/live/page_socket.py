@@ -59,7 +59,7 @@ class PageConsumer(SocketConsumer):
     async def connect(self) -> None:
         """Accept a member of the project and join the hub; otherwise refuse.
 
-        A page that was open learns that its sign-in has ended: browsers tell pages a code only after the
+        A page that was open learns that its access has ended: browsers tell pages a code only after the
         handshake, so that is completed first. The handshake of any other is refused.
         """
         page = await self._open()
@@ -95,15 +95,15 @@ class PageConsumer(SocketConsumer):
             raise Close(REFUSED)
         try:
             return await self._in_thread(self._open_page)
-        except SignedOut:
+        except (SignedOut, NotAMember):
             if self._was_open():
                 await self.accept()
             raise Close(SIGNED_OUT) from None
-        except (NotAMember, Http404):
+        except Http404:
             raise Close(REFUSED) from None
 
     def _was_open(self) -> bool:
-        """Return whether the page may have been open before who opened it was signed out."""
+        """Return whether the page may have been open before who opened it lost access to it."""
         return settings.SESSION_COOKIE_NAME in self.scope["cookies"]
 
     def _open_page(self) -> Page:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import islice
 
-from recorder.core.content.text import excerpt
+from recorder.core.content.text import excerpt, json_text
 
 COMMAND_MAX = 2_000
 LINES_MAX, LINE_MAX = 8, 300  # warnings or options of one request, and characters of each
@@ -37,5 +36,5 @@ def as_lines(value: object) -> Sequence[str]:
 
 
 def _as_line(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else json_text(value)
     return excerpt(text, LINE_MAX)

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from dashboard.rendering import ansi
 from dashboard.rendering.number_format import plural
-from recorder.core.content.text import clean
+from recorder.core.content.text import clean, json_text
 from recorder.core.records import Json
 
 JSON_MAX = 1_000_000  # characters; longer texts are shown unparsed
@@ -75,7 +75,7 @@ class _Folded:
         self._nodes += 1
         if isinstance(value, dict | list) and value:
             if depth >= DEEPEST or self._nodes > NODES_MAX:
-                return format_html("<code>{}</code>", clean(json.dumps(value, ensure_ascii=False)))
+                return format_html("<code>{}</code>", clean(json_text(value)))
             return self._group(value, depth)
         if isinstance(value, str):
             return format_html('<span class="json-string">{}</span>', clean(ansi.plain(value)))

@@ -157,7 +157,11 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
         """Start the application of a connection; the messages of a socket are queued in its `Inbox`."""
         if not isinstance(protocol, Socket):
             scope["grant"] = protocol.recent_grant()
-            return super().create_application(protocol, scope)
+            queue = super().create_application(protocol, scope)
+            if queue is not None:
+                application = self.connections[protocol]["application_instance"]
+                application.add_done_callback(partial(_break_off_incomplete, protocol))
+            return queue
         inbox: Inbox = protocol.inbox
         scope["asgi"] = {"version": "3.0"}
         application = self.application(scope, inbox.get, partial(self.handle_reply, protocol))
@@ -189,6 +193,16 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
             key: value for key, value in self.connections.items() if "application_instance" in value
         }
         return super().kill_all_applications()
+
+
+def _break_off_incomplete(protocol: Any, application: asyncio.Future[None]) -> None:
+    """Close the connection of a response that its application left unfinished: nothing more will come."""
+    if protocol.finished or protocol.channel is None:
+        return
+    # Stock Daphne logs an exception within a second, and cancels an application when it stops itself.
+    if not application.cancelled() and application.exception() is None:
+        log.error("an application returned before its response was complete")
+    protocol.handle_exception(RuntimeError("the response is incomplete"))
 
 
 def _exit_at_once(reason: str) -> NoReturn:

@@ -18,6 +18,7 @@ ROLES = {
     "compaction": ("Compaction", "fold-vertical"),
     "sub_agent": ("Sub-agent", "bot"),
 }
+WITHOUT_TEXT = "Completed"  # the activity of a loop that ended without an answer in words
 ENDS = ("failed", "cancelled", "limit", "rejected", "aborted")
 
 
@@ -44,7 +45,7 @@ def state_of(loop: LoopRecord, *, is_waiting: bool = False) -> str:
 
 
 def title_of(loop: LoopRecord) -> str:
-    """Return the prompt of a loop, else its activity; of a pending loop its id."""
+    """Return the prompt of a loop, else its activity; of a pending loop its id. How it ended is no title."""
     if loop.title or loop.status == "pending":
         return loop.title or loop.loop_id
-    return loop.activity or "No prompt"
+    return "No prompt" if loop.activity in ("", WITHOUT_TEXT) else loop.activity

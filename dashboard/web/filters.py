@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlencode
 
 from django.utils import timezone
 
 from dashboard.web.query_params import Address, Choices, Reading
-from dashboard.web.time_range import Ranged, TimeRange, time_range
+from dashboard.web.time_range import CALENDAR, Ranged, TimeRange, time_range, within, words
 
 if TYPE_CHECKING:
     from dashboard.web.links import Value
@@ -122,12 +123,25 @@ class RangeMenu:
     """The choice of a time range; `since` and `until` are values of datetime-local fields, in UTC."""
 
     choices: Choices
-    is_custom: bool
+    calendar: Choices  # days and weeks, by their words
+    words: str  # of the range as they follow a noun, as "in the last 7d"; "" for all time
+    all: str  # link to the same list of all time; "" where that is shown, or the page has no such range
+    is_custom: bool  # from one time to another
     range: TimeRange
     since: str
     until: str
     hidden: Sequence[tuple[str, str]]
     path: str
+
+    @property
+    def calendar_words(self) -> str:
+        """Return the words of the day or week that is chosen; "" for another range."""
+        return next((words for words, _, is_chosen in self.calendar if is_chosen), "")
+
+    @property
+    def is_chosen(self) -> bool:
+        """Return whether the range is one of the menu."""
+        return self.is_custom or bool(self.calendar_words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +156,11 @@ class Bar:
     notes: Sequence[str] = ()
     search: Search | None = None
     range: RangeMenu | None = None
+
+    @property
+    def ticked(self) -> int:
+        """Return the number of selected options of all menus."""
+        return sum(menu.ticked for menu in self.menus)
 
     @property
     def is_narrow(self) -> bool:
@@ -197,18 +216,26 @@ class Page:
 
     def is_custom(self, address: Ranged) -> bool:
         """Return whether the time range has a start or an end of its own."""
-        return address.since not in self.windows or address.until != ""
+        return address.since not in (*self.windows, *CALENDAR) or address.until != ""
 
     def range_menu(self, address: Any, path: str) -> RangeMenu:
         """Return the choice of the time range of an address that has `since` and `until`."""
-        plain = [
-            (name, address.but(since=name, until="").query, name == address.since and not address.until)
-            for name in self.windows
-        ]
+
+        def choice(name: str, label: str) -> tuple[str, str, bool]:
+            pairs = address.but(since=name, until="").pairs() | {"since": name}
+            link = f"?{urlencode(pairs, doseq=True)}"  # names the default, too: it is remembered
+            return label, link, name == address.since and not address.until
+
         is_custom = self.is_custom(address)
+        is_all = address.since == "all" and not address.until
         found = time_range(address, timezone.now()) if is_custom else TimeRange()
         return RangeMenu(
-            choices=plain,
+            choices=[choice(name, name) for name in self.windows],
+            calendar=[choice(name, label) for name, label in CALENDAR.items()],
+            words=""
+            if is_all
+            else within(address.since, "selected time range" if is_custom else words(address.since)),
+            all="" if is_all or "all" not in self.windows else choice("all", "")[1],
             is_custom=is_custom,
             range=found,
             since=_local(found.start),

@@ -1,7 +1,8 @@
-"""Time range of a page: the last hours or days, or from one time to another. Parameters: since and until.
+"""Time range of a page: the last hours or days, a calendar day or week, or from one time to another.
 
-An address holds times in UTC, so that a shared link shows the same records in every zone; a script shows them
-in the viewer's. Without a zone a time is UTC. A date alone as the end includes that day.
+Parameters: since and until. An address holds times in UTC, so that a shared link shows the same records in
+every zone; a script shows them in the viewer's. Without a zone a time is UTC. A date alone as the end
+includes that day.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ WINDOWS = {
     "1h": HOUR,
     "24h": DAY,
     "7d": timedelta(days=7),
+    "14d": timedelta(days=14),
     "30d": timedelta(days=30),
     "90d": timedelta(days=90),
     "all": None,
 }
+CALENDAR = {"today": "Today", "yesterday": "Yesterday", "week": "This week"}  # of every page; in UTC
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 AHEAD_MAX = timedelta(days=366)  # an end may be this far in the future
 EXPECTED = "write a time as 2026-11-01T14:00Z, or a date"
@@ -64,9 +67,10 @@ def read_range(read: Reading, known: Collection[str], usual: str) -> tuple[str, 
     """
     since, until = read.text("since").strip(), read.text("until").strip()
     now = timezone.now()
-    if since and since not in known:
+    windows = {*known, *CALENDAR}
+    if since and since not in windows:
         since = _checked(read, "since", since, now)
-    is_custom = bool(since) and since not in known
+    is_custom = bool(since) and since not in windows
     if until and not is_custom and (since or usual) != "all":
         read.ignore("until", until, "it needs a start that is a time, too")
         until = ""
@@ -85,6 +89,8 @@ def time_range(address: Ranged, now: datetime) -> TimeRange:
     are summed: the same range has the same money on every page. It has no end, so that it stays current.
     """
     end = _end(address.until) if address.until else None
+    if address.since in CALENDAR:
+        return _calendar(address.since, now)
     if address.since not in WINDOWS:
         return TimeRange(_moment(address.since), end)
     window = WINDOWS[address.since]
@@ -94,11 +100,31 @@ def time_range(address: Ranged, now: datetime) -> TimeRange:
     return TimeRange(hour - window + HOUR if window == DAY else hour.replace(hour=0) - window + DAY, end)
 
 
+def words(since: str) -> str:
+    """Return a range in words: "last 7d", "yesterday", "selected time range"."""
+    if since in CALENDAR:
+        return CALENDAR[since].lower()
+    return f"last {since}" if since in WINDOWS else "selected time range"
+
+
+def within(since: str, words: str) -> str:
+    """Return the words of a range as they follow a noun: "in the last 7d", "yesterday"."""
+    return words if since in CALENDAR else f"in the {words}"
+
+
 def written(moment: datetime) -> str:
     """Return a time as an address holds it, in UTC; seconds only where there are any."""
     text = moment.astimezone(UTC).replace(tzinfo=None)
     is_whole = not text.second and not text.microsecond
     return (text.isoformat(timespec="minutes") if is_whole else text.isoformat()) + "Z"
+
+
+def _calendar(name: str, now: datetime) -> TimeRange:
+    """Return the day or the week, from Monday; the current one has no end."""
+    midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    if name == "yesterday":
+        return TimeRange(midnight - DAY, midnight)
+    return TimeRange(midnight - midnight.weekday() * DAY if name == "week" else midnight)
 
 
 def _checked(read: Reading, name: str, text: str, now: datetime) -> str:

@@ -58,7 +58,7 @@ def sources(
 def _of(agent: str, path: Path) -> Iterator[Source]:
     if agent == opencode.AGENT:
         with closing(opencode.opened(path)) as store:
-            for session, lines in opencode.sessions(store):
+            for session, lines in opencode.sessions(store, with_running=True):
                 yield SessionSource(agent, path, opencode.session_producer(session), lines)
     elif path.name.removesuffix(".zst").endswith(".json"):
         lines = chat_lines(path)

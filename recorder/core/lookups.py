@@ -37,6 +37,7 @@ class StateKeys:
     loop_ids: frozenset[str] = frozenset()
     starting_loop_ids: frozenset[str] = frozenset()
     starting_session_ids: frozenset[str] = frozenset()
+    linked_loop_ids: frozenset[str] = frozenset()  # sub-agents whose call a line names
     config_keys: frozenset[str] = frozenset()
     price_keys: frozenset[PriceKey] = frozenset()  # prices of the loaded configs are loaded as well
     # Sessions that lose a loop: their first and last other loops are loaded, which describe them then.
@@ -128,6 +129,7 @@ LOOKUPS = (
         where=(("parent", "null"), ("parent_loop_id", "filled")),
     ),
     Lookup("unlinked_refs", ChildRef, "child_loop_id", ("starting_loop_ids",), where=(("child", "null"),)),
+    Lookup("refs_of_child", ChildRef, "child_loop_id", ("linked_loop_ids",)),
     Lookup(
         "unlinked_refs_of_session",
         ChildRef,

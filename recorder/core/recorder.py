@@ -205,6 +205,8 @@ def _place_late(context: EventContext, loop: Loop) -> Placement:
 
 
 def _source_event(context: EventContext, event: SourceEvent) -> Placement:
+    if event.is_new_type:
+        context.anomaly("unknown_type", f"A line of an unknown type is kept as it is: {event.name}", None)
     if event.understood:
         return _place_translated(context, event)
     placement = _place_annotation(context, event.loop_id, event.session_id)

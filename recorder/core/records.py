@@ -29,6 +29,8 @@ ORIGIN_TRANSLATED: Final = "told"  # a foreign line with translated events
 ORIGIN_SILENT: Final = "kept"  # a foreign line that is understood and translates to no event
 ORIGIN_DERIVED: Final = "read"  # an event translated from a foreign line; it has no number on the wire
 FOREIGN_ORIGINS = (ORIGIN_TRANSLATED, ORIGIN_SILENT)
+SPAWNED_BY: Final = "spawned_by"  # of a sub-agent's metadata: the tool call that runs it
+FAST: Final = "[fast]"  # ends the name of a model in fast mode, which has a price of its own
 Role = Literal["normal", "branch", "judge", "compaction", "sub_agent"]
 
 

@@ -45,6 +45,7 @@ class State:
     loops_awaiting_parent: dict[tuple[Session, str], list[Loop]] = field(default_factory=dict)
     sessions_awaiting_parent: dict[str, list[Session]] = field(default_factory=dict)  # by parent_loop_id
     unlinked_refs: dict[str, list[ChildRef]] = field(default_factory=dict)  # by child_loop_id
+    refs_of_child: dict[str, list[ChildRef]] = field(default_factory=dict)  # by child_loop_id
     unlinked_refs_of_session: dict[str, list[ChildRef]] = field(default_factory=dict)  # by child_session_id
     orphans: dict[str, list[EventRecord]] = field(default_factory=dict)  # by loop_key
     configs: dict[str, ModelConfig] = field(default_factory=dict)

@@ -18,7 +18,7 @@ from recorder.core.events import (
     LoopWithdrawn,
 )
 from recorder.core.events.fields import is_id
-from recorder.core.handlers.lineage import session_id_of
+from recorder.core.handlers.lineage import session_id_of, spawned_by
 from recorder.core.handlers.model_configs import config_key, inferred_snapshot, snapshot_of_answer
 from recorder.core.lookups import StateKeys
 from recorder.core.money import billing
@@ -47,6 +47,7 @@ def state_keys_of(lines: Iterable[Line]) -> StateKeys:
         starting_session_ids=frozenset(keys.starting_session_ids),
         shrinking_session_ids=frozenset(keys.shrinking_session_ids),
         reopening_loop_ids=frozenset(keys.reopening_loop_ids),
+        linked_loop_ids=frozenset(keys.linked_loop_ids),
         config_keys=frozenset(keys.config_keys),
         price_keys=frozenset(keys.price_keys),
     )
@@ -61,6 +62,7 @@ class _KeyCollector:
     starting_session_ids: set[str] = field(default_factory=set)
     shrinking_session_ids: set[str] = field(default_factory=set)
     reopening_loop_ids: set[str] = field(default_factory=set)
+    linked_loop_ids: set[str] = field(default_factory=set)
     config_keys: set[str] = field(default_factory=set)
     price_keys: set[PriceKey] = field(default_factory=set)
     answers: set[tuple[str, str, str]] = field(default_factory=set)  # model, provider and loop id
@@ -81,6 +83,7 @@ class _KeyCollector:
                 if is_id(child):
                     self._add_loop(child)
                     self._add_session(session_id_of(child))
+                    self._add_linked(child)
             case "ParallelLoopStart":
                 self.loop_ids.update(event.loop_ids)
             case "ParallelLoopEnd":
@@ -91,6 +94,7 @@ class _KeyCollector:
                 self._add_loop(event.parent_loop_id)
                 self._add_loop(event.child_loop_id)
                 self._add_session(event.child_session_id)
+                self._add_linked(event.child_loop_id)
             case "LoopWithdrawn":
                 self._add_withdrawal(event)
             case "LoopReopened":
@@ -102,6 +106,8 @@ class _KeyCollector:
         self.starting_loop_ids.update(each for each in (event.loop_id, event.adopts) if each)
         self.starting_session_ids.add(event.session_id)
         self._add_loop(event.parent_loop_id)
+        if spawned_by(event.metadata) is not None:
+            self._add_linked(event.loop_id)
         if event.config_snapshot is not None:
             self.config_keys.add(config_key(event.config_snapshot))
             self._add_price(billing.price_key_of_snapshot(event.config_snapshot))
@@ -116,6 +122,10 @@ class _KeyCollector:
     def _add_loop(self, loop_id: str | None) -> None:
         if loop_id:
             self.loop_ids.add(loop_id)
+
+    def _add_linked(self, loop_id: str | None) -> None:
+        if loop_id:
+            self.linked_loop_ids.add(loop_id)
 
     def _add_session(self, session_id: str | None) -> None:
         if session_id:

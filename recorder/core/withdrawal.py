@@ -70,7 +70,7 @@ def _withdraw(context: EventContext, event: LoopWithdrawn, session: Session, loo
 def _subtract(session: Session, loop: Loop, sub_agents: int) -> None:
     session.loops -= 1
     session.open_loops -= loop.status == "running"
-    session.sub_agents -= sub_agents
+    session.sub_agents = max(0, session.sub_agents - sub_agents)
     for name in _COUNTS:
         setattr(session, name, max(0, getattr(session, name) - getattr(loop, name)))
     for name in _SUMS:
@@ -91,7 +91,7 @@ def _forget_parts(state: State, loop: Loop) -> None:
     state.running_compactions.pop(loop, None)
     state.text_blocks.pop(loop, None)
     state.running_loops.get(loop.producer, {}).pop(loop, None)
-    for index in (state.unlinked_refs, state.unlinked_refs_of_session):
+    for index in (state.unlinked_refs, state.unlinked_refs_of_session, state.refs_of_child):
         for refs in index.values():
             refs[:] = [ref for ref in refs if ref.loop is not loop]
     if loop.parent_loop_id is not None:

@@ -42,7 +42,7 @@ from recorder.journal.batch import Batch, Closed, Gap, Mixed, Receipt, lines_of
 log = logging.getLogger(__name__)
 
 NDJSON, JSON = "application/x-ndjson", "application/json"
-GZIP = 16 + zlib.MAX_WBITS
+WINDOWS = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}  # of zlib, by content encoding
 CHUNK = 64 * 1024  # gzip is inflated by so many bytes: what follows a member is copied, and a chunk at most
 MEMBERS = 64  # of one gzip body; each costs an inflater of 40 kB
 RATIO = 250  # an inflated body is at most so many times longer than it was sent,
@@ -279,36 +279,36 @@ def _read(body: bytes, media: str, hold: Hold = uncounted, *, is_gzip: bool) -> 
     return lines_of(content)
 
 
-def inflated(body: bytes, limit: int, hold: Hold = uncounted) -> bytes:
-    """Return what a gzip body holds, in time linear to the bytes sent and returned.
+def inflated(body: bytes, limit: int, hold: Hold = uncounted, encoding: str = "gzip") -> bytes:
+    """Return what a body of an encoding of `WINDOWS` holds, in time linear to the bytes sent and returned.
 
     `hold` is called with the size of each part.
 
     Raises:
         Fault: 413 for more than `limit` bytes or a ratio above `RATIO`; 400 for more than `MEMBERS` members
-            or a body that is not gzip.
+            or a body that is not so encoded.
     """
     limit = min(limit, max(RATIO_FROM, RATIO * len(body)))
     parts: list[bytes] = []
-    left, members, member = limit + 1, 1, zlib.decompressobj(GZIP)
+    left, members, member = limit + 1, 1, zlib.decompressobj(WINDOWS[encoding])
     for start in range(0, len(body), CHUNK):
         rest = body[start : start + CHUNK]
         while rest:
             if member.eof:
-                members, member = members + 1, zlib.decompressobj(GZIP)
+                members, member = members + 1, zlib.decompressobj(WINDOWS[encoding])
             if members > MEMBERS:
-                raise Fault(400, "bad_encoding", f"a gzip body has at most {MEMBERS} members")
+                raise Fault(400, "bad_encoding", f"a {encoding} body has at most {MEMBERS} members")
             try:
                 parts.append(member.decompress(rest, left))
             except zlib.error:
-                raise Fault(400, "bad_encoding", "the body is not gzip") from None
+                raise Fault(400, "bad_encoding", f"the body is not {encoding}") from None
             hold(len(parts[-1]))
             left -= len(parts[-1])
             if left <= 0:  # else all of `rest` was read, or its member ended
-                raise Fault(413, "too_large", f"this body may have at most {limit} bytes after gzip")
+                raise Fault(413, "too_large", f"this body may have at most {limit} bytes after {encoding}")
             rest = member.unused_data
     if body and not member.eof:
-        raise Fault(400, "bad_encoding", "the gzip body ends too early")
+        raise Fault(400, "bad_encoding", f"the {encoding} body ends too early")
     return b"".join(parts)
 
 

@@ -27,8 +27,10 @@ from django.conf import settings
 from django.db import connection
 
 from recorder.database.errors import Busy, StoreError
+from recorder.database.sqlite.presence import Presence
 from recorder.follower.idle import IdleFollower
 from recorder.ingest.bisect import Answer, Attempts
+from recorder.ingest.otlp.faults import TooLong, drop_connection, time_limit
 from recorder.ingest.otlp.waiting import Backlog
 from recorder.journal.batch import Batch, Receipt
 from recorder.ledger import follower as ledger
@@ -143,11 +145,17 @@ class Writer:
     def _run(self) -> None:
         poller = CommitPoller()
         attempts = Attempts(self.backlog)
+        presence = Presence()
         try:
+            _require(presence)
             while (group := self._gather(poller)) is not None:
+                _require(presence)
                 if group:
                     self.together, began = len(group), time.monotonic()
-                    self._answer(group, attempts.write([job.batch for job in group]))
+                    answers = attempts.write([job.batch for job in group])
+                    presence.committed()
+                    _require(presence)
+                    self._answer(group, answers)
                     self.indexing.pace.wrote(time.monotonic() - began)
                     poller.poll_if_due()
                     self.backlog.worked()
@@ -175,14 +183,20 @@ class Writer:
 
     def _read_spans(self, attempts: Attempts) -> None:
         """Read a portion of the spans that wait, if it is due."""
-        if self.backlog.is_due():
-            try:
-                batches = self.backlog.next()
-            except Busy:
-                connection.close()
-                self.backlog.rest()
-                return
-            self.backlog.done(attempts.write(batches) if batches else [])
+        if not self.backlog.is_due():
+            return
+        try:
+            batches = self.backlog.next()
+            with time_limit(settings.LOOPSCOPE_SPAN_READ_S):
+                answers = attempts.write(batches) if batches else []
+        except Busy:
+            connection.close()
+            self.backlog.rest()
+        except TooLong:
+            drop_connection()
+            self.backlog.took_too_long(settings.LOOPSCOPE_SPAN_READ_S)
+        else:
+            self.backlog.done(answers)
 
     def _read_rest(self, attempts: Attempts) -> None:
         """Read waiting spans before the end, for `REST_S` seconds at most; a restart reads the others."""
@@ -244,6 +258,12 @@ class Writer:
         for loop, answered in loops.items():
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_set_results, answered)
+
+
+def _require(presence: Presence) -> None:
+    """Raise StoreError if the file of the database is gone."""
+    if (loss := presence.loss()) is not None:
+        raise StoreError(loss)
 
 
 _writer: Writer | None = None

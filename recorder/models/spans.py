@@ -106,7 +106,10 @@ class CallFigures(models.Model):
 
 
 class WaitingSpans(models.Model):
-    """Lines of an OTLP body that is acknowledged and not yet read. Reading it deletes the row."""
+    """Lines of an OTLP body that is acknowledged and not yet read. Reading it deletes the row.
+
+    One that cannot be read is set aside by `recorder.ingest.otlp.faults`, and only read again by a command.
+    """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     token = models.BigIntegerField()  # primary key of the access token; it may be gone
@@ -115,6 +118,9 @@ class WaitingSpans(models.Model):
     received_at = models.DateTimeField()
     size = models.BigIntegerField()  # of the lines, in bytes
     lines = models.BinaryField()  # joined by line feeds
+    begun = models.IntegerField(default=0, db_default=0)  # by how many processes reading it was begun
+    set_aside_at = models.DateTimeField(null=True)
+    fault = models.CharField(max_length=300, blank=True, default="", db_default="")  # why it is set aside
 
 
 class TranscriptLine(models.Model):

@@ -53,6 +53,7 @@ Action = Literal[
     "export",
     "import",
     "rebuild",
+    "spans.retry",
     "demo.play",
     "demo.remove",
     "score.define",

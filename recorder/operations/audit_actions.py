@@ -120,6 +120,11 @@ ACTIONS: Mapping[str, Description] = {
     "export": Description("List exported", "data", "Target: the list. After: format and query."),
     "import": Description("Runs imported", "data", "After: numbers of what was read."),
     "rebuild": Description("Records rebuilt", "data", "All records were derived again. After: lines."),
+    "spans.retry": Description(
+        "Spans read again",
+        "data",
+        "Spans set aside were recorded. Target: their number. After: bytes.",
+    ),
     "demo.play": Description("Demo played", "data", "Recorded runs were played into the project."),
     "demo.remove": Description("Demo data removed", "data", "Before: sessions that were removed."),
     "price.set": Description("Price set", "data", "Target: model, provider. After: rates."),

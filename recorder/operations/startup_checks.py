@@ -23,6 +23,7 @@ from recorder.database.errors import STORE_ERRORS, as_busy, damage_remedy
 CHECK_S = 1.0  # time limit: a large database is checked only in part
 UNDEFINED_TABLE = "42P01"  # of PostgreSQL
 STEPS = 10_000  # SQLite virtual machine instructions between two checks of the time limit
+LEFT_BY_SERVER = ("static", "reserve")  # files and folders beside a database that a server has used
 MUST_BE_ON = ("fsync", "full_page_writes", "synchronous_commit")
 
 
@@ -61,8 +62,9 @@ def newer_schema() -> str | None:
 
     None if it may, and also if the database is new or unavailable: the calling command reports that.
     """
-    if connection.vendor == "sqlite" and not Path(str(connection.settings_dict["NAME"])).is_file():
-        return None  # connecting would create it
+    path = Path(str(connection.settings_dict["NAME"]))
+    if connection.vendor == "sqlite" and not (path.is_file() and path.stat().st_size):
+        return None  # connecting would create it, or delete the write-ahead log of an empty file
     known = set(_migrations_of("recorder"))
     try:
         unknown = [name for name in _applied_migrations() if name not in known]
@@ -86,6 +88,23 @@ def has_pending_migrations() -> bool:
         (config.label, name) not in applied
         for config in apps.get_app_configs()
         for name in _migrations_of(config.label)
+    )
+
+
+def lost() -> str | None:
+    """Return what to do if the SQLite file is missing or empty in a folder that had one, else None."""
+    path = Path(str(connection.settings_dict["NAME"]))
+    if connection.vendor != "sqlite" or "memory" in path.name or _has_tables(path):
+        return None
+    # Beside a file with a header and no table a log is that of a first start which was broken off.
+    logs = () if path.is_file() and path.stat().st_size else (f"{path.name}-wal", f"{path.name}-shm")
+    left = [name for name in (*logs, *LEFT_BY_SERVER) if (path.parent / name).exists()]
+    if not left:
+        return None
+    return (
+        f"There is no database at {path}, but its folder had one: {', '.join(left)} is there. Is a volume "
+        "not mounted, or was the file moved or deleted? Put it or a backup in its place and start again. To "
+        f"begin with an empty database, add --new-database: {settings.COMMAND} up --new-database"
     )
 
 
@@ -114,6 +133,20 @@ def unusable(error: Exception) -> str | None:
     if "readonly" in text:
         return f"The database {name} cannot be written: make it and its folder writable ({text})."
     return f"The database {name} cannot be used: {text}"
+
+
+def _has_tables(path: Path) -> bool:
+    """Whether a file is more than an empty database. True if it cannot be read: `damage` says why.
+
+    A file without a byte is not opened: SQLite would delete its write-ahead log.
+    """
+    if not path.is_file() or not path.stat().st_size:
+        return False
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            return bool(database.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone())
+    except sqlite3.Error:
+        return True
 
 
 def _migrations_of(label: str) -> list[str]:

@@ -5,7 +5,8 @@ Loading the list takes 20 MB of memory and 0.1 s, so it is loaded only when a pr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from functools import cache
@@ -13,11 +14,13 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from recorder.core.money.prices import Band, Rates
+from recorder.core.records import FAST
 
 if TYPE_CHECKING:
     from genai_prices.types import ConditionalPrice, ModelInfo, ModelPrice, TieredPrices
 
 PACKAGE = "genai-prices"
+_FAST_AT_6 = re.compile(r"opus-4[-.][67]")  # the later models cost twice as much in fast mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,20 @@ def edition() -> str:
 def listed(model: str, provider: str) -> list[Listed]:
     """Return the entries of a model at a provider, oldest first; none if the list has none.
 
-    Without a provider they are those of the model's only maker, else those that all providers agree on.
+    Without a provider they are those of the model's only maker, else those that all providers agree on. A
+    model in fast mode costs a multiple (platform.claude.com, "Fast mode").
     """
-    return _entries(_find(model, provider)) if provider else _unambiguous(model)
+    name = model.removesuffix(FAST)
+    found = _entries(_find(name, provider)) if provider else _unambiguous(name)
+    if name == model:
+        return found
+    times = Decimal(6 if _FAST_AT_6.search(name) else 2)
+    return [replace(each, bands=tuple(_times(band, times) for band in each.bands)) for each in found]
+
+
+def _times(band: Band, times: Decimal) -> Band:
+    rates = {each.name: getattr(band.rates, each.name) * times for each in fields(Rates)}
+    return Band(band.over, Rates(**rates))
 
 
 def _unambiguous(model: str) -> list[Listed]:

@@ -33,9 +33,12 @@ def phi_loop(session: Session, loop: int) -> LoopObject:
 
 
 def phi_text(session: Session) -> str:
-    """Return that object as JSON that can be written as UTF-8."""
+    """Return that object as JSON that can be written as UTF-8. Raises Pruned or RecursionError."""
     made = phi_session(session)
-    text = json.dumps(made, indent=2, ensure_ascii=False)
+    try:
+        text = json.dumps(made, indent=2, ensure_ascii=False)
+    except RecursionError:  # Python indents with more recursion than it writes
+        text = json.dumps(made, ensure_ascii=False)
     try:
         text.encode()
     except UnicodeEncodeError:  # half a surrogate pair, which only an escape can carry

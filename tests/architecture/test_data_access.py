@@ -27,6 +27,7 @@ WRITERS = {
     "recorder/journal/translation.py",
     "recorder/journal/repeats/shared_lines.py",
     "recorder/pricing/rollups.py",
+    "recorder/ingest/otlp/faults.py",
     "recorder/ingest/otlp/waiting.py",
     "recorder/journal/append.py",
     "recorder/journal/producers.py",

@@ -52,6 +52,9 @@ def test_on_a_phone_the_sums_of_compactions_name_their_configs_in_full(window):
 @pytest.mark.usefixtures("recorded")
 def test_on_a_phone_every_menu_and_the_time_range_open_inside_of_the_window(window):
     page = window(viewport=PHONE).open("/p/default/evaluations")
+    filters = page.locator(".filter-bar > .filter-menu")
+    assert not any(menu.is_visible() for menu in filters.all())
+    page.locator(".filter-toggle").click()
     menus = page.locator(".filter-menu").all()
     assert len(menus) == 7  # filters, columns, views and their forms
     for menu in menus:

@@ -209,15 +209,13 @@ class _PassContext:
         earlier = bisect_left(events, position)
         before = _first_with_request(calls[earlier - 1 :: -1] if earlier else ())
         after = calls[earlier : bisect_left(events, until) if until else None]
+        claim = Claim(
+            row.messages_before, row.messages_after, row.tokens_before, row.tokens_after, row.loops_compacted
+        )
+        pass_nano, has_effect = _own_cost(loop), not claim.is_without_effect
         return Pass(
             row=row,
-            claim=Claim(
-                row.messages_before,
-                row.messages_after,
-                row.tokens_before,
-                row.tokens_after,
-                row.loops_compacted,
-            ),
+            claim=claim,
             loop=loop,
             base=chain.loops[base],
             next=following,
@@ -230,7 +228,7 @@ class _PassContext:
             drops=drops,
             numbers=numbers,
             merged=self._merged.get(row.pk),
-            payback=payback(calls[:earlier], after, _own_cost(loop)),
+            payback=payback(calls[:earlier], after, pass_nano, has_effect=has_effect),
         )
 
 

@@ -63,6 +63,8 @@ class Command(BaseCommand):
                 self._write(session, shape, encoding)
         except Pruned as error:
             raise CommandError(f"{error}: the session cannot be exported whole") from error
+        except RecursionError as error:
+            raise CommandError("a value is nested too deeply to write it; use --as events") from error
 
     def _write_with_notes(self, session: Session) -> None:
         rows = Note.objects.filter(project=session.project_id, session_id=session.session_id).order_by("pk")

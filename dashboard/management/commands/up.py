@@ -40,9 +40,19 @@ class Command(BaseCommand):
             help="serve even if PostgreSQL settings allow a crash to lose acknowledged events",
         )
 
-    def handle(self, *_: Any, host: str, port: int, accept_loss: bool, **__: Any) -> None:
+        parser.add_argument(
+            "--new-database",
+            action="store_true",
+            help="begin with an empty SQLite database in a folder that had one",
+        )
+
+    def handle(
+        self, *_: Any, host: str, port: int, accept_loss: bool, new_database: bool = False, **__: Any
+    ) -> None:
         _check_address(host, port)
         _check_disk_space()
+        if why := None if new_database else startup_checks.lost():
+            raise CommandError(why)
         if why := startup_checks.damage() or (None if accept_loss else startup_checks.loss()):
             raise CommandError(why)
         with _alone():

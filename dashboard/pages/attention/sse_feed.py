@@ -39,6 +39,7 @@ class Row:
 
     at: datetime
     glyph: str
+    means: str  # "" for an event without a row in the policy
     type: str
     words: str
     url: str
@@ -104,6 +105,7 @@ def row(frame: Frame, session: FeedSession | None) -> Row:
     return Row(
         at=datetime.fromtimestamp(int(frame["at"]) / 1000, UTC),
         glyph=policy.glyph if policy else "running",
+        means=policy.means if policy else "",
         type=str(frame["type"]),
         words=_words(frame),
         url=str(frame.get("url", "")),

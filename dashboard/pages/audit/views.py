@@ -17,12 +17,14 @@ from dashboard.web import links
 from dashboard.web.errors import refused
 from dashboard.web.filters import Search
 from dashboard.web.lists.download import Download, LinesSuffix, respond_with
+from dashboard.web.lists.period_cookie import remembers_period
 from recorder.access.rights import Right
 from recorder.models import Project
 
 
 @require_safe
 @member
+@remembers_period(FILTERS.windows, "all")
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the entries that match the query string, newest first."""
     user = require(request, project, Right.READ_AUDIT)

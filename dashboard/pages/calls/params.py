@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from django.http import QueryDict
 
 WINDOWS = ("24h", "7d", "30d", "90d", "all")
+USUAL = "7d"
 FILTERS = Page(filters=(), windows=WINDOWS)
 TURN_ERRORS = F("tool_errors") + Case(When(error="", then=Value(0)), default=Value(1))
 _OF_TURNS: Mapping[str, Combinable] = {
@@ -82,7 +83,7 @@ class Calls(Address):
     """The query string of a project's tool calls."""
 
     q: str = ""
-    since: str = "7d"
+    since: str = USUAL
     until: str = ""
     sort: str = "-when"
     before: Cursor | None = None
@@ -95,7 +96,7 @@ class Calls(Address):
         """Parse a query string; an invalid parameter is ignored and becomes a note."""
         read = Reading(params)
         text = params.get("q", "").strip()
-        since, until = read_range(read, WINDOWS, "7d")
+        since, until = read_range(read, WINDOWS, USUAL)
         sort = read.choice("sort", CALL_SORTS, "-when")
         order = CALL_SORTS[sort]
         return cls(
@@ -116,26 +117,3 @@ class Calls(Address):
     @property
     def query_text(self) -> Parsed:
         return parsed(self.q)
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The head of a column, a link that sorts by it; `order` is "ascending", "descending" or ""."""
-
-    label: str
-    order: str
-    url: str
-    is_right: bool
-
-
-def heads(address: Turns | Calls, columns: Mapping[str, str], plain: frozenset[str]) -> list[Head]:
-    """Return the heads of columns by their names; those in `plain` do not sort and are at the left."""
-    return [_head(address, name, label, name not in plain) for name, label in columns.items()]
-
-
-def _head(address: Turns | Calls, name: str, label: str, is_sorted: bool) -> Head:  # noqa: FBT001  a fact of the column
-    if not is_sorted:
-        return Head(label, "", "", is_right=False)
-    order = {name: "ascending", f"-{name}": "descending"}.get(address.sort, "")
-    wanted = name if order == "descending" else f"-{name}"
-    return Head(label, order, address.but(sort=wanted).query, is_right=True)

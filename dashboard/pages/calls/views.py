@@ -7,12 +7,14 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from dashboard.pages.calls.params import FILTERS, Calls, Turns, heads
+from dashboard.pages.calls.params import FILTERS, USUAL, Calls, Turns
 from dashboard.pages.calls.queries import calls as call_queries
 from dashboard.pages.calls.queries import turns as turn_queries
 from dashboard.query_language.box import query_box
 from dashboard.security.access import member
 from dashboard.web import links
+from dashboard.web.lists.heads import heads
+from dashboard.web.lists.period_cookie import remembers_period
 from dashboard.web.query_params import whole_number
 from recorder.models import Project, Session
 
@@ -38,6 +40,7 @@ TURN_COLUMNS = {
 
 @require_safe
 @member
+@remembers_period(FILTERS.windows, USUAL)
 def calls(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the tool calls of a project that match the query string, and their tools."""
     address = Calls.parse(request.GET, request.user.pk)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dashboard.query_language.box import parsed
 from dashboard.query_language.choices import MenuKey, MenuKeys, chosen
 from dashboard.web.filters import Filter, Page
-from dashboard.web.keyset import RECORDED, Cursor
+from dashboard.web.keyset import Cursor, Order
 from dashboard.web.lists.address import ListAddress, read_view
 from dashboard.web.lists.columns import Column, Columns
 from dashboard.web.query_params import Reading
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from django.http import QueryDict
 
+NEWEST = Order("at")  # an annotation of the rows that match
 WINDOWS = ("24h", "7d", "30d", "90d", "all")
 COLUMNS = Columns(
     "session",
@@ -80,8 +81,8 @@ class Filters(ListAddress):
             since=since,
             until=until,
             session=read.key("session"),
-            before=read.cursor("before", RECORDED),
-            after=read.cursor("after", RECORDED),
+            before=read.cursor("before", NEWEST),
+            after=read.cursor("after", NEWEST),
             notes=tuple(read.notes),
         )
 

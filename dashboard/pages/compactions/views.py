@@ -12,7 +12,7 @@ from dashboard.compaction_analysis.queries.passes import listed
 from dashboard.live.paged_list import OpenList, listing, newest
 from dashboard.pages.compactions.detail_live import CompactionPage
 from dashboard.pages.compactions.list_live import COMPACTIONS
-from dashboard.pages.compactions.params import COLUMNS, FILTERS, Filters
+from dashboard.pages.compactions.params import COLUMNS, FILTERS, NEWEST, Filters
 from dashboard.pages.compactions.queries import detail as queries
 from dashboard.pages.compactions.queries import download as queries_download
 from dashboard.pages.compactions.queries import figures
@@ -23,6 +23,7 @@ from dashboard.security.list_exports import exports
 from dashboard.shared.saved_views.bar import opens_view, views_bar
 from dashboard.web import links
 from dashboard.web.lists.download import Download, Suffix, respond
+from dashboard.web.lists.period_cookie import remembers_period
 from recorder.models import Project
 
 
@@ -55,12 +56,13 @@ def of_event(_request: HttpRequest, project: Project, event: int) -> HttpRespons
 
 @require_safe
 @member
+@remembers_period(FILTERS.windows, "all")
 @opens_view("compactions")
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the compactions that match the query string, with their totals."""
     filters, now = Filters.parse(request.GET, request.user.pk), timezone.now()
     newest_pk, wanted = newest(listed(project.pk)), queries_list.matching(project.pk, filters, now)
-    found = listing(wanted, filters)
+    found = listing(wanted, filters, NEWEST)
     page = OpenList.opened(COMPACTIONS, project.pk, filters, found.pks, newest_pk)
     menus = queries_list.menus(project.pk, filters) if newest_pk else ()
     context = {

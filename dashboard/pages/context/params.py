@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from dashboard.pages.context.words import LABELS
 from dashboard.shared.ledger_sums.queries.sums import Scope
+from dashboard.web import time_range
 from dashboard.web.filters import Filter, Page
 from dashboard.web.query_params import Address, Reading
-from dashboard.web.time_range import read_range, time_range
 
 if TYPE_CHECKING:
     from django.http import QueryDict
 
 SINCE = {"7d": 7, "14d": 14, "30d": 30}  # days with the current one; a sum is never of less than a day
-USUAL = "14d"
+USUAL = "7d"
 DAYS_MAX = 366  # of a custom range, its newest
 NARROW = ("agent", "version", "model")
 FILTERS = Page(
@@ -42,7 +42,7 @@ class Params(Address):
     def parse(cls, params: QueryDict) -> Params:
         """Parse a query string; an invalid parameter is ignored and becomes a note."""
         read = Reading(params)
-        since, until = read_range(read, SINCE, USUAL)
+        since, until = time_range.read_range(read, SINCE, USUAL)
         narrow = {name: read.values(name) for name in NARROW}
         cause = read.choice("cause", LABELS, "")
         return cls(since=since, until=until, **narrow, cause=cause, notes=tuple(read.notes))
@@ -52,7 +52,7 @@ class Params(Address):
         today = now.astimezone(UTC).date()
         if self.since in SINCE:
             return today - timedelta(days=SINCE[self.since] - 1), today
-        within = time_range(self, now)
+        within = time_range.time_range(self, now)
         start = (within.start or now).date()
         end = (within.end - timedelta(microseconds=1)).date() if within.end else today
         last = max(start, min(end, today))
@@ -65,8 +65,13 @@ class Params(Address):
 
     @property
     def words(self) -> str:
-        """Return the period in words: "last 14 days"."""
-        return f"last {SINCE[self.since]} days" if self.since in SINCE else "selected time range"
+        """Return the period in words: "last 7 days"."""
+        return f"last {SINCE[self.since]} days" if self.since in SINCE else time_range.words(self.since)
+
+    @property
+    def within(self) -> str:
+        """Return the period as it follows a noun: "in the last 7 days", "yesterday"."""
+        return time_range.within(self.since, self.words)
 
     @property
     def is_narrow(self) -> bool:

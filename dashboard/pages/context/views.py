@@ -12,11 +12,12 @@ from django.views.decorators.http import require_safe
 
 from dashboard.live.cached_value import cached
 from dashboard.pages.context import csv_export, live, queries
-from dashboard.pages.context.params import FILTERS, Params
+from dashboard.pages.context.params import FILTERS, USUAL, Params
 from dashboard.security.access import member
 from dashboard.security.list_exports import exports
 from dashboard.web import links
 from dashboard.web.lists.download import Download, Suffix, respond
+from dashboard.web.lists.period_cookie import remembers_period
 from recorder.models import Project
 
 CACHED_S = 60  # for the next requests of the same figures
@@ -24,6 +25,7 @@ CACHED_S = 60  # for the next requests of the same figures
 
 @require_safe
 @member
+@remembers_period(FILTERS.windows, USUAL)
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show what the context of the selected days cost, and why caches were missed."""
     params = Params.parse(request.GET)

@@ -61,6 +61,33 @@ class Row:
         return (self.sum.error_rate or 0) >= FAILING_SHARE
 
 
+_VALUES: Mapping[str, Callable[[Row], float | None]] = {
+    "loops": lambda row: row.sum.loops,
+    "turns": lambda row: row.sum.turns,
+    "input": lambda row: row.sum.uncached_tokens,
+    "output": lambda row: row.sum.visible_tokens,
+    "reasoning": lambda row: row.sum.reasoning_tokens,
+    "read": lambda row: row.sum.cache_read_tokens,
+    "write": lambda row: row.sum.cache_write_tokens,
+    "hits": lambda row: row.sum.hit_rate,
+    "cost": lambda row: row.sum.cost_nano,
+    "each": lambda row: row.sum.per_loop,
+    "p50": lambda row: row.times.p50,
+    "p95": lambda row: row.times.p95,
+    "failed": lambda row: row.sum.error_rate,
+}  # of a row, by the column that sorts by it
+
+
+def in_order(rows: Sequence[Row], sort: str) -> list[Row]:
+    """Return rows in the order of an address; unknown values are last. Equal rows keep their order."""
+    descends, name = sort.startswith("-"), sort.removeprefix("-")
+    if name == "name":
+        return sorted(rows, key=lambda row: row.name.label.casefold(), reverse=descends)
+    known = [(value, row) for row in rows if (value := _VALUES[name](row)) is not None]
+    known.sort(key=lambda pair: -pair[0] if descends else pair[0])
+    return [row for _, row in known] + [row for row in rows if _VALUES[name](row) is None]
+
+
 @dataclass(frozen=True, slots=True)
 class Figures:
     """Tiles, chart, table and ledger of one period."""
@@ -133,7 +160,7 @@ def figures(
         sum=total(sums.values()),
         before=before,
         chart=chart(period, _series(period, nanos, grouping.names)),
-        rows=tuple(rows),
+        rows=tuple(in_order(rows, params.sort)),
         more=sum(not each.is_nothing for each in sums.values()) - len(rows),
         ledger=ledger(by_key(usage_rows, lambda usage_row: usage_row.segment)),
         sample=grouping.sample,

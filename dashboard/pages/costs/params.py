@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from dashboard.query_language import print_query
 from dashboard.query_language.box import parsed
 from dashboard.query_language.choices import MenuKey, MenuKeys, chosen, replace_value
+from dashboard.web import time_range
 from dashboard.web.filters import Page
 from dashboard.web.lists.address import ListAddress, read_view
+from dashboard.web.lists.heads import Head, heads
 from dashboard.web.query_params import Choices, Reading
-from dashboard.web.time_range import read_range, time_range
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,10 +22,29 @@ if TYPE_CHECKING:
 
 HOUR, DAY, WEEK = timedelta(hours=1), timedelta(days=1), timedelta(days=7)
 SINCE = {"24h": (24, HOUR), "7d": (7, DAY), "14d": (14, DAY), "30d": (30, DAY), "90d": (90, DAY)}
+USUAL = "7d"
 BY = ("config", "model", "agent", "session")
 HOURLY_MAX, DAILY_MAX, BARS_MAX = 48, 92, 60  # hours, days and bars of a custom period
 MENUS = MenuKeys((MenuKey("agent", "agent"), MenuKey("model", "model")))
-FILTERS = Page(filters=(), windows=tuple(SINCE), keeps=("since", "until", "by"))
+FILTERS = Page(filters=(), windows=tuple(SINCE), keeps=("since", "until", "by", "sort"))
+HEADINGS = {  # of the table, by what sorts them; the first is named after the grouping
+    "name": "",
+    "loops": "Loops",
+    "turns": "Turns",
+    "input": "Input",
+    "output": "Output",
+    "reasoning": "Reasoning",
+    "read": "Cache read",
+    "write": "Cache write",
+    "mix": "Mix",
+    "hits": "Hits",
+    "cost": "Cost",
+    "each": "Per loop",
+    "p50": "p50",
+    "p95": "p95",
+    "failed": "Failed",
+}
+SORTS = tuple(sign + name for name in HEADINGS if name != "mix" for sign in ("-", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +115,11 @@ def custom_period(start: datetime, end: datetime) -> Period:
 class Params(ListAddress):
     """The page's query string. `notes` name the parameters that were invalid and ignored."""
 
-    since: str = "14d"
+    since: str = USUAL
     until: str = ""
     q: str = ""  # the query; agents and models that menus choose are written into it
     by: str = "config"
+    sort: str = "-cost"  # of the rows of the table; unknown values are last
     sub: bool = True  # include sub-agents
     judge: bool = True  # include judges
     notes: tuple[str, ...] = field(default=(), compare=False)
@@ -108,13 +129,14 @@ class Params(ListAddress):
         """Parse a query string; an invalid parameter is ignored and becomes a note."""
         read = Reading(params)
         text = MENUS.text(read, params)
-        since, until = read_range(read, SINCE, "14d")
+        since, until = time_range.read_range(read, SINCE, USUAL)
         _, saved = read_view(read)
         return cls(
             saved=saved,
             since=since,
             until=until,
             by=read.choice("by", BY, "config"),
+            sort=read.choice("sort", SORTS, "-cost"),
             q=text,
             reader=parsed(text).reader(reader),
             sub=read.choice("sub", ("1", "0"), "1") == "1",
@@ -125,7 +147,7 @@ class Params(ListAddress):
     def period(self, now: datetime) -> Period:
         """Return the selected period; the last bar of the last hours, days or weeks contains `now`."""
         if self.since not in SINCE:
-            within = time_range(self, now)
+            within = time_range.time_range(self, now)
             start = within.start or now
             return custom_period(start, min(within.end or now, max(now, start)))
         count, step = SINCE[self.since]
@@ -151,8 +173,18 @@ class Params(ListAddress):
 
     @property
     def words(self) -> str:
-        """Return the period in words: "last 14d"."""
-        return f"last {self.since}" if self.since in SINCE else "selected time range"
+        """Return the period in words: "last 7d", "yesterday"."""
+        return time_range.words(self.since)
+
+    @property
+    def within(self) -> str:
+        """Return the period as it follows a noun: "in the last 7d", "yesterday"."""
+        return time_range.within(self.since, self.words)
+
+    @property
+    def heads(self) -> list[Head]:
+        """Return the heads of the table."""
+        return heads(self, HEADINGS | {"name": self.by.capitalize()}, ("mix",), ("name",))
 
     @property
     def groupings(self) -> Choices:

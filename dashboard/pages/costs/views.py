@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.pages.costs import csv_export, live, price_form, queries
-from dashboard.pages.costs.params import FILTERS, Params
+from dashboard.pages.costs.params import FILTERS, USUAL, Params
 from dashboard.query_language.box import fault_of, query_box
 from dashboard.security.access import HtmxRequest, may, member, require
 from dashboard.security.actor import actor_of
@@ -23,6 +23,7 @@ from dashboard.security.list_exports import exports
 from dashboard.shared.saved_views.bar import opens_view, views_bar
 from dashboard.web import links
 from dashboard.web.lists.download import Download, Suffix, respond
+from dashboard.web.lists.period_cookie import remembers_period
 from dashboard.web.query_params import whole_number
 from recorder.access.rights import Right
 from recorder.core.money.prices import Band
@@ -35,6 +36,7 @@ from recorder.pubsub import invalidation
 
 @require_safe
 @member
+@remembers_period(FILTERS.windows, USUAL)
 @opens_view("costs")
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the costs of the selected period."""

@@ -24,6 +24,7 @@ from dashboard.security.list_exports import exports
 from dashboard.shared.saved_views.bar import opens_view, views_bar
 from dashboard.web import links
 from dashboard.web.lists.download import Download, Suffix, respond
+from dashboard.web.lists.period_cookie import remembers_period
 from recorder.access.rights import Right
 from recorder.models import Project
 
@@ -52,6 +53,7 @@ def detail(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
 
 @require_safe
 @member
+@remembers_period(FILTERS.windows, "all")
 @opens_view("evaluations")
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the evaluations that match the query string."""

@@ -16,6 +16,7 @@ LISTS = {
     "rejected": "Rejected lines",
     "orphans": "Orphan events",
     "inconsistencies": "Inconsistencies",
+    "spans": "Spans set aside",
 }
 WINDOWS = ("24h", "7d", "30d", "90d", "all")
 FILTERS = Page(
@@ -29,9 +30,10 @@ FILTERS = Page(
 class Filters(Address):
     """All groups, or the rows of one list; both of these reasons, producers and times only."""
 
-    list: str = ""  # one of LISTS; "" shows the groups of all three
-    reason: tuple[str, ...] = ()  # code of a rejected line, type of an orphan event, kind of an inconsistency
-    producer: tuple[str, ...] = ()  # names
+    list: str = ""  # one of LISTS; "" shows the groups of all
+    # Code of a rejected line, type of an orphan event, kind of an inconsistency, fault of spans.
+    reason: tuple[str, ...] = ()
+    producer: tuple[str, ...] = ()  # names; of spans those of tokens
     since: str = "all"
     until: str = ""
     before: int | None = None  # primary key after which this page of the list starts, newest first

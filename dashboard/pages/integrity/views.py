@@ -12,11 +12,13 @@ from dashboard.pages.integrity.queries import lists
 from dashboard.pages.integrity.queries.groups import menus
 from dashboard.security.access import member
 from dashboard.web import links
+from dashboard.web.lists.period_cookie import remembers_period
 from recorder.models import Project
 
 
 @require_safe
 @member
+@remembers_period(FILTERS.windows, "all")
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show rejected lines, orphan events and inconsistencies: by reason, or one list of them."""
     filters = Filters.parse(request.GET)

@@ -27,6 +27,7 @@ from dashboard.web import csv_response, links
 from dashboard.web.csv_response import Cell
 from dashboard.web.filters import Menu, Search, config_options, options
 from dashboard.web.lists.download import Download, Suffix, respond
+from dashboard.web.lists.period_cookie import remembers_period
 from dashboard.web.time_range import time_range
 from recorder.models import Project
 
@@ -36,6 +37,7 @@ SCORES_HEADER = ("config", "scores", "mean", "ci_low", "ci_high")
 @require_safe
 @member
 @exports("leaderboard")
+@remembers_period(FILTERS.windows, "all")
 @opens_view("leaderboard")
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the leaderboard; with `format=csv`, download its table."""

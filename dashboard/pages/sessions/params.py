@@ -52,6 +52,7 @@ COLUMNS = Columns(
     "session",
     (
         Column("loops", "Loops", is_right=True),
+        Column("turns", "Turns", is_right=True),
         Column("configs", "Model configs"),
         Column("tokens", "Tokens", sort="tokens"),
         Column(
@@ -66,7 +67,6 @@ COLUMNS = Columns(
         Column("agent", "Agent", is_usual=False),
         Column("source", "Source", is_usual=False),
         Column("outcome", "Outcome", is_usual=False),
-        Column("turns", "Turns", is_right=True, is_usual=False),
         Column("tools", "Tool calls", is_right=True, is_usual=False),
         Column("errors", "Errors", is_right=True, sort="errors", is_usual=False),
         Column("agents", "Sub-agents", is_right=True, is_usual=False),

@@ -22,6 +22,7 @@ from dashboard.shared.saved_views.bar import opens_view, views_bar
 from dashboard.web import links
 from dashboard.web.errors import refused
 from dashboard.web.lists.download import Download, Suffix, refuse, respond_with
+from dashboard.web.lists.period_cookie import remembers_period
 from dashboard.web.query_params import whole_number
 from dashboard.web.streaming_response import stream
 from recorder.access.rights import Right
@@ -32,6 +33,7 @@ SELECTED_MAX = deletion.MOST  # sessions in one file, or deleted at once
 
 @require_safe
 @member
+@remembers_period(FILTERS.windows, "all")
 @opens_view("sessions", VIEWS)
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the sessions that match the query string."""

@@ -14,6 +14,7 @@ from dashboard.shared.saved_views.queries import View, visible
 from dashboard.shared.saved_views.rights import Rights, rights
 from dashboard.web import links
 from dashboard.web.lists.address import VIEW, WORDS, ListAddress, parameters
+from dashboard.web.lists.pages import RANGE
 from dashboard.web.query_params import whole_number
 from recorder.access.saved_views import Content
 from recorder.models import Project
@@ -81,7 +82,7 @@ def views_bar(
         rights=rights(request.user, project),
         content=shown,
         first=first,
-        is_first=not address.saved and not address.is_narrow,
+        is_first=not address.saved and not _is_filtered(address),
         is_lost=bool(address.saved) and not found,
     )
 
@@ -140,6 +141,11 @@ def _tab(view: View, address: ListAddress, shown: Content, count: Callable[[List
         is_edited=is_current and kept is not None and kept.content != shown,
         count=count(kept) if count and kept else "",
     )
+
+
+def _is_filtered(address: ListAddress) -> bool:
+    """Return whether anything but the time range narrows the list."""
+    return not set(address.plain.pairs()) <= RANGE
 
 
 def _parameters(view: View) -> QueryDict:

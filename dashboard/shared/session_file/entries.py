@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +9,7 @@ from typing import Literal
 
 from dashboard.rendering import images
 from recorder.core.content import messages
+from recorder.core.content.text import json_text
 from recorder.core.formats.base import Fields
 from recorder.core.phi_session.writer import Entry, RecordedLoop
 from recorder.core.records import Json, Turn
@@ -74,7 +74,7 @@ def _items(
         case "MessageEnd":
             yield from _message(body.get("message"), executed)
         case "ToolExecutionStart":
-            arguments = json.dumps(body.get("args"), ensure_ascii=False, indent=1)
+            arguments = json_text(body.get("args"), indent=1)
             tools[call] = Item("tool", name=_text(body, "tool_name"), arguments=arguments, state="cut",
                                began=at, child=children.get(call, ""))  # fmt: skip
             yield tools[call]
@@ -118,7 +118,7 @@ def _block(block: Fields, kind: Kind, executed: set[str]) -> Iterator[Item]:
         case "thinking" if _text(block, "thinking").strip():
             yield Item("thinking", _text(block, "thinking"))
         case "toolCall" if _text(block, "id") not in executed:
-            arguments = json.dumps(block.get("arguments"), ensure_ascii=False, indent=1)
+            arguments = json_text(block.get("arguments"), indent=1)
             yield Item("tool", name=_text(block, "name"), arguments=arguments, state="requested")
         case "image":
             data = _text(block, "data")
@@ -144,9 +144,7 @@ def text_of(content: Json) -> str:
         return content
     blocks = content if isinstance(content, list) else [] if content is None else [content]
     return "\n".join(
-        _text(block, "text")
-        if isinstance(block, dict) and block.get("type") == "text"
-        else json.dumps(block, ensure_ascii=False)
+        _text(block, "text") if isinstance(block, dict) and block.get("type") == "text" else json_text(block)
         for block in blocks
     )
 

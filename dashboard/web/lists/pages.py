@@ -40,8 +40,8 @@ PAGES = {
             for sign in ("-", "")
         ),
         (
-            *("loops", "configs", "tokens", "cost", "duration", "activity", "created", "agent", "source"),
-            *("outcome", "turns", "tools", "errors", "agents", "compactions", "events", "id"),
+            *("loops", "turns", "configs", "tokens", "cost", "duration", "activity", "created", "agent"),
+            *("source", "outcome", "tools", "errors", "agents", "compactions", "events", "id"),
         ),
         has_metadata=True,
     ),
@@ -55,7 +55,15 @@ PAGES = {
         ),
     ),
     "leaderboard": ListPage(RANGE | {"task", "agent", "judge", "outcome"}),
-    "costs": ListPage(RANGE | {"by", "sub", "judge", "agent", "model"}),
+    "costs": ListPage(
+        RANGE | {"by", "sub", "judge", "agent", "model"},
+        tuple(
+            sign + name
+            for name in "name loops turns input output reasoning read write".split()
+            + "hits cost each p50 p95 failed".split()
+            for sign in ("-", "")
+        ),
+    ),
     "compactions": ListPage(
         RANGE | {"session", "config", "agent"},
         columns=(

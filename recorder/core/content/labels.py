@@ -14,7 +14,7 @@ from itertools import islice
 
 from recorder.core.content.text import clean
 from recorder.core.context import EventContext
-from recorder.core.records import Json, Session
+from recorder.core.records import SPAWNED_BY, Json, Session
 
 LABELS_MAX = 100  # different tags of a session, and pairs of name and value; further ones are not indexed
 TEXT_MAX = 200  # characters of a name and of a value, the rest is cut
@@ -105,6 +105,8 @@ def _tags(tags: object) -> Iterator[str]:
 def _pairs(metadata: dict[str, object], prefix: str, depth: int) -> Iterator[tuple[str, str]]:
     for name, value in metadata.items():
         path = f"{prefix}{name}"
+        if path == SPAWNED_BY:  # of each sub-agent another one: nothing to find a session by
+            continue
         if isinstance(value, dict):
             if depth > 1:
                 yield from _pairs(value, f"{path}.", depth - 1)

@@ -16,6 +16,8 @@ _LEADING = re.compile(r"\n[ \t]{0,3}(?:#{1,6}|>|[-*+]|\d{1,3}\.)[ \t]+")
 _INLINE = re.compile(r"`{1,3}|\*\*|\*(?<!\w\*)(?=\S)|\*(?<=\S\*)(?!\w)")
 _SCALES = (("k", 1_000, (1, 1, 0)), ("M", 1_000_000, (2, 1, 0)), ("B", 1_000_000_000, (2, 1, 0)))
 _LINE = 200  # characters
+_DEPTH = 64  # of a value that could not be written whole
+TOO_DEEP = "… nested too deeply to be shown"
 _SCAN_LIMIT = 4_000  # characters examined for one line; arguments can be megabytes
 
 
@@ -61,6 +63,18 @@ def one_line(arguments: Json) -> str:
     return "" if arguments is None else excerpt(_plain(arguments), _LINE)
 
 
+def json_text(value: object, *, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
+    """Return a value as JSON. One that Python cannot write is cut at `_DEPTH` levels, and says so there.
+
+    Arguments that an agent sent as text may be nested as deeply as Python reads, which is deeper than it
+    writes. Lone surrogates stay.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
+    except RecursionError:
+        return json.dumps(_cut(value, _DEPTH), ensure_ascii=False, indent=indent, separators=separators)
+
+
 def format_token_count(count: int) -> str:
     """Return a token count as text: exact below 1,000, else at most three digits: 1.2k 12.3k 148k 1.80M."""
     if count < 1_000:
@@ -74,4 +88,14 @@ def format_token_count(count: int) -> str:
 
 
 def _plain(value: Json) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json_text(value)
+
+
+def _cut(value: object, depth: int) -> object:
+    if not isinstance(value, dict | list) or not value:
+        return value
+    if depth == 0:
+        return TOO_DEEP
+    if isinstance(value, list):
+        return [_cut(each, depth - 1) for each in value]
+    return {name: _cut(each, depth - 1) for name, each in value.items()}

@@ -237,3 +237,4 @@ class SourceEvent:
     session_id: OptionalId = None
     timestamp: OptionalTimestamp = None
     understood: Flag = False  # it was translated
+    is_new_type: Flag = False  # its type is unknown and it has no content: no session is inconsistent

@@ -36,6 +36,7 @@ class Translation:
     loop_id: str | None = None
     timestamp: datetime | None = None  # None: the line has no time
     covers: str | None = None  # the id by which spans name the session, if another one; "": no time of it
+    is_new_type: bool = False  # the first line of an unknown type without a content, kept as it is
     understood: bool = True  # False: of an unknown type, or malformed; stored, and counted as unknown
 
     @property
@@ -55,6 +56,7 @@ class Translation:
             session_id=self.session_id,
             timestamp=self.timestamp,
             understood=self.understood,
+            is_new_type=self.is_new_type,
         )
 
 

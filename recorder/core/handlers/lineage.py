@@ -5,7 +5,8 @@ the other one; the start of a loop takes what waits for it. Invariant: the order
 change the links, and no link closes a cycle: parents form a forest, and so do sessions.
 
 A sub-agent that starts may name only the outermost loop above it. A tool call that names the sub-agent puts
-it below the loop of the call, whichever side comes first.
+it below the loop of the call, whichever side comes first. One that names the call itself, in its metadata, is
+linked to it as soon as both loops are recorded; a call and a sub-agent have one reference.
 
 Cost: a link walks up the ancestors of one loop, and of at most `MAX_DEPTH` sessions.
 """
@@ -16,9 +17,10 @@ from recorder.core.content import messages
 from recorder.core.content.text import clean
 from recorder.core.context import EventContext
 from recorder.core.events import SubAgentLinked
+from recorder.core.events.fields import is_id
 from recorder.core.handlers import sessions
 from recorder.core.lookups import LAST_RUNS
-from recorder.core.records import ChildRef, Json, Loop, Session
+from recorder.core.records import SPAWNED_BY, ChildRef, Json, Loop, Session
 from recorder.core.state import State
 
 MAX_DEPTH = 200  # sessions above each other; a deeper one stays unlinked, as one in a cycle does
@@ -95,17 +97,29 @@ def link_session_refs(context: EventContext, first: Loop) -> None:
             _set_spawn_from_ref(context, first.session, ref)
 
 
+def link_caller(context: EventContext, loop: Loop) -> None:
+    """Link a starting sub-agent to the tool call that it names of its parent, if that loop is known."""
+    ref = _ref_by_child(loop)
+    if ref is not None and not _is_known(context, ref):
+        _add_ref(context, ref, loop)
+
+
+def spawned_by(metadata: object) -> Json:
+    """Return the call that a sub-agent's metadata name, an object; None without one."""
+    found: Json = metadata.get(SPAWNED_BY) if isinstance(metadata, dict) else None
+    return found if isinstance(found, dict) and is_id(found.get("tool_call_id")) else None
+
+
 def add_child_ref(context: EventContext, ref: ChildRef) -> None:
-    """Add the reference of a tool call to its sub-agent's loop, and link it if that loop is known."""
-    context.add(ref)
-    ref.loop.session.sub_agents += 1
+    """Add the reference of a tool call to its sub-agent's loop once, and link it if that loop is known."""
+    if ref.child_loop_id and _is_known(context, ref):
+        return
     session = context.state.sessions.get(ref.child_session_id)
     child = context.state.latest.get(ref.child_loop_id)
     if session is not None and not ref.child_loop_id:
         child = session.head
-    if child is not None:
-        _link(context, ref, child)
-    elif session is not None:
+    _add_ref(context, ref, child)
+    if child is None and session is not None:
         _set_spawn_from_ref(context, session, ref)
 
 
@@ -131,6 +145,38 @@ def set_spawn_from_import(context: EventContext, session: Session, spawn_ref: Js
     session.spawn_tool_call_id = clean(messages.text_field(spawn_ref, "tool_call_id"), 512)
     session.spawn_tool_name = clean(messages.text_field(spawn_ref, "tool_name"), 512)
     _link_spawn(context, session, context.state.latest.get(session.parent_loop_id))
+
+
+def _ref_by_child(child: Loop) -> ChildRef | None:
+    call = spawned_by(child.metadata)
+    if not isinstance(call, dict) or child.parent is None or child.role != "sub_agent":
+        return None
+    return ChildRef(
+        loop=child.parent,
+        tool_call_id=messages.text_field(call, "tool_call_id"),
+        tool_name=clean(messages.text_field(call, "tool_name"), 512),
+        child_loop_id=child.loop_id,
+        child_session_id=child.session.session_id,
+        event=child.start_event,
+    )
+
+
+def _is_known(context: EventContext, ref: ChildRef) -> bool:
+    """Return whether a call has a reference to this sub-agent; what the caller's loop says of it counts."""
+    for known in context.state.refs_of_child.get(ref.child_loop_id, ()):
+        if known.loop is ref.loop and known.tool_call_id == ref.tool_call_id:
+            if ref.child is None and known.child is not None and ref.event != known.child.start_event:
+                known.tool_name = ref.tool_name or known.tool_name
+                context.touch(known)
+            return True
+    return False
+
+
+def _add_ref(context: EventContext, ref: ChildRef, child: Loop | None) -> None:
+    context.add(ref)
+    ref.loop.session.sub_agents += 1
+    if child is not None:
+        _link(context, ref, child)
 
 
 def _link(context: EventContext, ref: ChildRef, child: Loop) -> None:
@@ -167,6 +213,8 @@ def _adopt(context: EventContext, loop: Loop, child: Loop) -> None:
     else:
         child.parent = loop
         _clear_spawn(context, child)
+    if (ref := _ref_by_child(child)) is not None:
+        _add_ref(context, ref, child)  # the first one of the call: its loop starts now
     context.touch(child)
     context.touch(child.session)
 

@@ -78,8 +78,11 @@ def count_start(session: Session, loop: Loop) -> None:
     session.loops += 1
     session.open_loops += 1
     session.ended_at = None
-    is_root = loop.role not in ("judge", "compaction") and not (loop.role == "sub_agent" and loop.parent)
-    if session.head is None or (is_root and _is_later(loop, session.head)):
+    head = session.head
+    is_below = loop.role == "sub_agent" and (loop.parent or (head is not None and head.role == "normal"))
+    is_root = loop.role not in ("judge", "compaction") and not is_below
+    is_first_root = loop.role == "normal" and head is not None and head.role == "sub_agent"
+    if head is None or (is_root and (is_first_root or _is_later(loop, head))):
         session.head = loop
     update_status(session)
 

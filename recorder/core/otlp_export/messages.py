@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 from recorder.core.content.messages import role_of, text_field
+from recorder.core.content.text import json_text
 from recorder.core.formats.base import Fields
 from recorder.core.records import Json
 
@@ -17,7 +17,7 @@ def text_of_messages(messages: Iterable[Json], finish: str = "") -> str:
     made = [_message(each) for each in messages if isinstance(each, dict)]
     if finish and made:
         made[-1]["finish_reason"] = finish
-    return json.dumps(made, ensure_ascii=False, separators=(",", ":"))
+    return json_text(made, separators=(",", ":"))
 
 
 def _message(message: Fields) -> Fields:
@@ -63,6 +63,6 @@ def text_of_blocks(content: Json) -> str:
     return "\n".join(
         text_field(block, "text")
         if isinstance(block, dict) and block.get("type") == "text"
-        else json.dumps(block, ensure_ascii=False)
+        else json_text(block)
         for block in blocks
     )

@@ -10,13 +10,13 @@ the messages that are new in it. What the conventions have no name for begins wi
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
 from recorder.core.content import messages
+from recorder.core.content.text import json_text
 from recorder.core.formats.base import Fields
 from recorder.core.otlp_export.messages import parts_of, text_of_blocks, text_of_messages
 from recorder.core.phi_session.writer import Entry, RecordedLoop
@@ -234,7 +234,7 @@ def _tool(entries: Sequence[Entry], agent: Span, runs: dict[str, int], loop: Loo
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": name,
         "gen_ai.tool.call.id": call,
-        "gen_ai.tool.call.arguments": json.dumps(start.body.get("args"), ensure_ascii=False),
+        "gen_ai.tool.call.arguments": json_text(start.body.get("args")),
     }
     if end is None:
         span.attributes["loopscope.outcome"] = "cut"

@@ -27,7 +27,7 @@ def import_opencode(
         return
     try:
         with opened(path) as store:
-            for session, lines in sessions(store):
+            for session, lines in sessions(store, with_running=True):
                 sender, new = _sender(project, session, [cut(line) for line in lines], report)
                 for start in range(0, len(new), LINES):
                     for rejected in sender.send(new[start : start + LINES]):

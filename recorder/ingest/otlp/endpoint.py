@@ -19,6 +19,7 @@ from recorder.ingest import metrics
 from recorder.ingest.auth import Grant, Receive, Scope, Send, header
 from recorder.ingest.http import (
     JSON,
+    WINDOWS,
     Fault,
     Gone,
     admitted,
@@ -118,9 +119,9 @@ async def _take(scope: Scope, receive: Receive, signal: Signal, *, is_json: bool
         raise Fault(405, "bad_method", "spans are sent by POST", allow="POST")
     headers = scope["headers"]
     grant: Grant = scope.get("grant") or await admitted(with_authorization(headers))
-    is_gzip = _is_gzip(headers, is_json=is_json)
+    encoding = _encoding(headers, is_json=is_json)
     body = await read_body(headers, receive)
-    read = partial(_read, signal, body, is_json=is_json, is_gzip=is_gzip)
+    read = partial(_read, signal, body, is_json=is_json, encoding=encoding)
     lines, may_wait = await decoding.run(grant.token, body, read)
     if signal == "metrics":
         metrics.OTLP_METRICS.add(1)
@@ -136,22 +137,27 @@ async def _take(scope: Scope, receive: Receive, signal: Signal, *, is_json: bool
     return await submit(batch)
 
 
-def _is_gzip(headers: list[tuple[bytes, bytes]], *, is_json: bool) -> bool:
+def _encoding(headers: list[tuple[bytes, bytes]], *, is_json: bool) -> str:
     media = (header(headers, b"content-type") or "").partition(";")[0].strip().lower()
     if not is_json and media != PROTOBUF:
         raise Fault(415, "bad_media_type", f"send {PROTOBUF} or {JSON}")
     encoding = (header(headers, b"content-encoding") or "identity").lower()
-    if encoding not in ("identity", "gzip"):
-        raise Fault(415, "bad_encoding", "gzip is the only content encoding", accept_encoding="gzip")
-    return encoding == "gzip"
+    if encoding not in ("identity", *WINDOWS):
+        text = "send gzip, deflate or no content encoding"
+        raise Fault(415, "bad_encoding", text, accept_encoding=", ".join(WINDOWS))
+    return encoding
 
 
 def _read(
-    signal: Signal, body: bytes, hold: Hold, *, is_json: bool, is_gzip: bool
+    signal: Signal, body: bytes, hold: Hold, *, is_json: bool, encoding: str
 ) -> tuple[list[bytes], bool]:
     """Return the lines of a body, and whether none of them can be rejected. Raises Fault or Busy."""
     bounds = _bounds(hold)
-    content = inflated(body, settings.LOOPSCOPE_LIMITS["inflated_bytes"], hold) if is_gzip else body
+    content = (
+        inflated(body, settings.LOOPSCOPE_LIMITS["inflated_bytes"], hold, encoding)
+        if encoding in WINDOWS
+        else body
+    )
     try:
         lines, have_ids = bodies.lines_of(signal, content, is_json=is_json, bounds=bounds)
     except Unreadable as error:

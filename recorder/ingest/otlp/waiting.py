@@ -5,10 +5,14 @@ rejected are masked, stored in one row of `WaitingSpans`, and acknowledged; they
 their arrival when nothing else is to be written, and from `LAG_S` on beside it. The transaction that reads a
 body deletes its row. A small body that comes alone while none wait is read at once.
 
+A row notes that reading it was begun. One that an ended process had begun is read alone; if that is not
+finished either, or fails, or takes too long, the row is set aside: see `faults`.
+
 Invariant: an acknowledged body is in this table or in the journal. Reading one twice changes nothing, as
 known spans are duplicates: two nodes may read the same row.
 
-Cost: storing is one statement a group; the lines of waiting bodies are not held in memory.
+Cost: storing is one statement a group, reading a further small commit a portion; the lines of waiting bodies
+are not held in memory.
 """
 
 from __future__ import annotations
@@ -25,12 +29,13 @@ from django.db import connection, transaction
 
 from recorder.core.formats.registry import OTLP
 from recorder.database import sql
-from recorder.database.errors import STORE_ERRORS, Busy, raise_as_store_error
+from recorder.database.errors import STORE_ERRORS, Busy, StoreError, raise_as_store_error
+from recorder.ingest.otlp import faults
+from recorder.ingest.otlp.faults import TABLE
 from recorder.journal.batch import Batch, Receipt
 from recorder.journal.identity import masked
 from recorder.masking.project_rules import masker_of
 
-TABLE = "recorder_waitingspans"
 COLUMNS = ("id", "project_id", "token", "address", "is_demo", "received_at", "size", "lines")
 PRODUCER = "otlp"  # of all spans of a project: they are numbered in the order of their reading
 WAITING_BYTES = 256 * 1024 * 1024  # beyond it bodies are read before they are acknowledged
@@ -49,6 +54,8 @@ class _Row:
     key: int
     size: int
     since: float  # monotonic
+    begun: int = 0  # by how many processes reading it was begun and not finished
+    is_noted: bool = False  # that this process began
 
 
 class Backlog:
@@ -56,7 +63,8 @@ class Backlog:
 
     def __init__(self) -> None:
         self._rows: deque[_Row] = deque()
-        self._portion = 0  # rows that `next` returned
+        self._portion: list[_Row] = []  # whose bodies `next` returned
+        self._found: list[int] = []  # keys of these bodies
         self._worked_at = self._read_at = self._search_at = self._rest_until = 0.0
         self._hurry_until = 0.0
         self._has_searched = False
@@ -96,36 +104,85 @@ class Backlog:
         return [Receipt(PRODUCER, -1, accepted=len(batch.lines), is_unread=True) for batch in batches]
 
     def next(self) -> list[Batch]:
-        """Return the oldest bodies, about `PORTION_BYTES`; `done` forgets them. Raises Busy or StoreError."""
-        keys, size = [], 0
-        for row in self._rows:
-            keys.append(row.key)
-            size += row.size
-            if size >= PORTION_BYTES:
-                break
-        self._portion = len(keys)
+        """Return the oldest bodies, about `PORTION_BYTES`, and note that reading them has begun.
+
+        `done` forgets them. Raises Busy or StoreError.
+        """
+        self._portion = self._oldest()
+        keys = [row.key for row in self._portion]
         columns = "id, project_id, token, address, is_demo, received_at, lines"
         statement = f"SELECT {columns} FROM {TABLE} WHERE {sql.in_list('id')} ORDER BY id"  # noqa: S608
         try:
             found = sql.read(statement, sql.list_param(keys))
+            faults.note_begun([row.key for row in self._portion if not row.is_noted])
         except STORE_ERRORS as error:
             raise_as_store_error(error)
             raise
-        return [_batch(*row) for row in found]
+        for row in self._portion:
+            row.is_noted = True
+        batches = [as_batch(*row) for row in found]
+        self._found = [batch.waited for batch in batches]
+        return batches
 
     def done(self, answers: Sequence[object]) -> None:
         """Forget the bodies of the last portion, unless the store was busy: then they are read again.
 
-        A body that cannot be read stays in the table, and is tried again after a restart.
+        A body that cannot be read is set aside.
         """
         if any(isinstance(answer, Busy) for answer in answers):
+            self._unnote()
             self.rest()
             return
+        for key, answer in zip(self._found, answers, strict=False):
+            if isinstance(answer, Exception):
+                self._set_aside(key, faults.of_error(answer))
+        self._forget()
+
+    def took_too_long(self, limit_s: float) -> None:
+        """Set the body of the last portion aside; of several each is read alone the next time."""
+        if len(self._portion) > 1:
+            for row in self._portion:
+                row.begun = max(row.begun, 1)
+            return
+        for row in self._portion:
+            self._set_aside(row.key, f"Reading it took longer than {limit_s:g} s.")
+        self._forget()
+
+    def _oldest(self) -> list[_Row]:
+        """Return the rows of the next portion; one that was begun and not finished is alone."""
+        rows: list[_Row] = []
+        for row in self._rows:
+            if rows and row.begun:
+                break
+            rows.append(row)
+            if row.begun or sum(each.size for each in rows) >= PORTION_BYTES:
+                break
+        return rows
+
+    def _forget(self) -> None:
         self._read_at = monotonic()
-        for _ in range(self._portion):
+        for _ in self._portion:
             self.bytes -= self._rows.popleft().size + ROW_COST
             self.read += 1
-        self._portion = 0
+        self._portion, self._found = [], []
+
+    def _unnote(self) -> None:
+        """Note that reading the last portion has not begun: its bodies are not why it did not end."""
+        try:
+            faults.note_begun([row.key for row in self._portion], -1)
+        except STORE_ERRORS:
+            connection.close()
+            return
+        for row in self._portion:
+            row.is_noted = False
+
+    def _set_aside(self, key: int, fault: str) -> None:
+        """Set a body aside; if the store is busy it is tried again after a restart."""
+        try:
+            faults.set_aside([key], fault)
+        except (Busy, StoreError):
+            connection.close()
+            self.rest()
 
     def rest(self) -> None:
         """Read nothing for `RETRY_S`."""
@@ -166,22 +223,27 @@ class Backlog:
         age_s = ABANDONED_S if self._has_searched else 0.0
         latest = sql.timestamp_encoder()(datetime.now(UTC) - timedelta(seconds=age_s))
         known = {row.key for row in self._rows}
-        statement = f"SELECT id, size, received_at FROM {TABLE} WHERE received_at <= %s ORDER BY id"  # noqa: S608
+        statement = (
+            f"SELECT id, size, received_at, begun FROM {TABLE} "  # noqa: S608
+            "WHERE received_at <= %s AND set_aside_at IS NULL ORDER BY id"
+        )
         try:
-            found = cast("list[tuple[int, int, datetime]]", sql.read(statement, latest))
-        except STORE_ERRORS:
+            found = cast("list[tuple[int, int, datetime, int]]", sql.read(statement, latest))
+            unfinished = {row[0] for row in found if row[0] not in known and row[3] >= faults.BEGUN_MAX}
+            faults.set_aside(sorted(unfinished), faults.UNFINISHED)
+        except (*STORE_ERRORS, Busy):
             connection.close()
             self._search_at = now + RETRY_S
             return
         self._has_searched = True
         self._search_at = now + ABANDONED_S if connection.vendor == "postgresql" else inf
-        for key, size, at in found:
-            if key not in known:
+        for key, size, at, begun in found:
+            if key not in known | unfinished:
                 waited_s = (datetime.now(UTC) - sql.aware(at)).total_seconds()
-                self._add(key, size, now - max(0.0, waited_s))
+                self._add(key, size, now - max(0.0, waited_s), begun)
 
-    def _add(self, key: int, size: int, since: float) -> None:
-        self._rows.append(_Row(key, size, since))
+    def _add(self, key: int, size: int, since: float, begun: int = 0) -> None:
+        self._rows.append(_Row(key, size, since, begun))
         self.bytes += size + ROW_COST
         self.stored += 1
 
@@ -191,7 +253,7 @@ def _columns(batch: Batch, at: sql.Value) -> tuple[sql.Value, ...]:
     return batch.project, batch.token, batch.address, batch.is_demo, at, batch.size, lines
 
 
-def _batch(
+def as_batch(
     key: int,
     project: int,
     token: int,
@@ -200,6 +262,7 @@ def _batch(
     at: datetime,
     lines: bytes,
 ) -> Batch:
+    """Return the body of a row."""
     content = bytes(lines).split(b"\n")
     return Batch(
         *(project, PRODUCER, None, content, OTLP, bool(is_demo)),

@@ -69,7 +69,8 @@ class _Reading:
     def by_loop(self) -> dict[str, list[Fields]]:
         found: dict[str, list[Fields]] = defaultdict(list)
         for event in self.events:
-            found[_loop_of(event)].append(event)
+            if loop := _loop_of(event):  # else of a session
+                found[loop].append(event)
         return found
 
 
@@ -215,7 +216,9 @@ def _corrections(transcript: Producer, old: _Reading, new: _Reading, moves: Mapp
             "sub_agents": sum(each["type"] == "SubAgentLinked" for each in before[loop]),
         }
         (found.gone if is_left else found.events).append(withdrawn)
-    found.events += [event for event in new.events if session_of[_loop_of(event)] in anew]
+    found.events += [
+        event for event in new.events if session_of.get(_loop_of(event), str(event.get("session_id"))) in anew
+    ]
     return found
 
 

@@ -26,7 +26,7 @@ def append(
     parsed = [each for each in read.parsed[known:] if isinstance(each, ForeignLine | InvalidLineError)]
     accepted: list[tuple[int, SpanLine]] = []  # with their numbers
     repeated = 0  # they use up no number
-    for place, line in enumerate(journal.spans.read(parsed, raws)):
+    for place, line in enumerate(journal.spans.read(parsed, raws, batch.token)):
         seq = first + place - repeated
         if line is None:
             repeated += 1

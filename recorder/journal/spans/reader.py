@@ -1,7 +1,7 @@
 """Reads the spans of one project within one transaction: finds their units, and the events to record.
 
-A line that was received before changes nothing and is not stored again. The units of traces that share a key
-are joined into the oldest one.
+A line that was received before changes nothing and is not stored again; one that conflicts with another
+sender's is rejected. The units of traces that share a key are joined into the oldest one.
 
 Cost: three queries to load what a batch touches and four statements to write it. A unit is read and written
 whole: 200 to 400 bytes a span that is no noise.
@@ -9,9 +9,8 @@ whole: 200 to 400 bytes a span that is no noise.
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -26,11 +25,11 @@ from recorder.core.formats.otlp.spans.reading import read_item
 from recorder.core.formats.otlp.unit import Unit
 from recorder.database import sql
 from recorder.journal.removal.tombstones import Tombstones, of_key, of_session, of_trace
+from recorder.journal.spans import marks
+from recorder.journal.spans.conflicts import SpanConflicts
 from recorder.journal.spans.reported_calls import ReportedCalls
 from recorder.journal.spans.transcript_times import TranscriptTimes, session_key
 
-SEEN = 14  # bytes for each span of a trace: its id and a fingerprint
-SEEN_MAX = 20_000  # spans of a trace that are known as received; of older ones a copy is stored again
 SILENCE = "loopscopeSilence"  # a line of ours: nothing more came of a trace for the time that is set
 
 ReadText = Callable[[int], bytes]
@@ -70,12 +69,19 @@ class SpanReader:
         self._touched_homes: set[str] = set()
         self._gone: set[int] = set()
         self._received: dict[int, datetime] = {}
+        self._conflicts = SpanConflicts()
         self._covered: set[int] = set()  # units that a transcript changed
 
     def read(
-        self, parsed: Sequence[ForeignLine | InvalidLineError], raws: Sequence[bytes]
+        self,
+        parsed: Sequence[ForeignLine | InvalidLineError],
+        raws: Sequence[bytes],
+        token: int | None = None,
     ) -> list[SpanLine | InvalidLineError | None]:
-        """Read the lines of a batch; None is a line that was received before."""
+        """Read the lines of a batch; None is a line that was received before.
+
+        `token` sent them, 0 if it is not known; None: they are of the journal, where no line conflicts.
+        """
         found: list[SpanLine | InvalidLineError | None] = []
         for place, (line, raw) in enumerate(zip(parsed, raws, strict=True)):
             if isinstance(line, InvalidLineError):
@@ -88,7 +94,7 @@ class SpanReader:
         if self._tombstones is not None and self._tombstones.any:
             found = [self._unless_deleted(self._tombstones, line) for line in found]
         self._load([line for line in found if isinstance(line, SpanLine)])
-        return [self._unless_received(line) if isinstance(line, SpanLine) else line for line in found]
+        return [self._unless_received(line, token) if isinstance(line, SpanLine) else line for line in found]
 
     def new_events(self, lines: Sequence[SpanLine], at: datetime, read_text: ReadText) -> list[Fields]:
         """Add lines to their units; return the events that are missing in the records then."""
@@ -173,7 +179,7 @@ class SpanReader:
                ON CONFLICT (project_id, trace)
                DO UPDATE SET unit_id = excluded.unit_id, seen = excluded.seen""",
             [
-                (self._project, home, self._of_home.get(home), _packed(self._seen.get(home, {})))
+                (self._project, home, self._of_home.get(home), marks.packed(self._seen.get(home, {})))
                 for home in sorted(self._touched_homes)
             ],
         )
@@ -198,7 +204,7 @@ class SpanReader:
                 *(self._project, sql.list_param(sorted(homes))),
             ):
                 self._of_home[trace] = unit
-                self._seen[trace] = _unpacked(bytes(seen))
+                self._seen[trace] = marks.unpacked(bytes(seen))
         if keys - self._of_key.keys():
             self._of_key |= dict(
                 sql.read(
@@ -235,16 +241,22 @@ class SpanReader:
         tombstones.count(deletion)
         return None
 
-    def _unless_received(self, line: SpanLine) -> SpanLine | None:
-        """Return a line unless it was received before; remember it."""
+    def _unless_received(self, line: SpanLine, token: int | None) -> SpanLine | InvalidLineError | None:
+        """Return a line unless it was received before, or the reason why it conflicts; remember it."""
         if line.item is None:
             return line
         digest = line.item.digest
-        mark = _mark(digest)
+        mark = marks.mark_of(digest)
         seen = self._seen.setdefault(line.home, {})
         fingerprint = bytes.fromhex(digest.print)
         if seen.get(mark) == fingerprint:
             return None
+        if token is not None:
+            held = self._held(line.home)
+            before = held.unit.recorded_state(digest) if held is not None else None
+            if (conflict := self._conflicts.of(before, digest, token)) is not None:
+                return conflict
+            digest.token = token
         seen[mark] = fingerprint
         self._touched_homes.add(line.home)
         return line
@@ -328,18 +340,3 @@ def _read(place: int, fields: Fields, raw: bytes) -> SpanLine:
         return SpanLine(place, None, str(mark["trace"]))
     item = read_item(fields, raw)
     return SpanLine(place, item, home_of(item.digest))
-
-
-def _mark(digest: Digest) -> bytes:
-    """Return the 8 bytes by which a span is known within its trace; a log record is known by its content."""
-    if digest.is_log:
-        return hashlib.blake2b(digest.print.encode(), digest_size=8).digest()
-    return bytes.fromhex(digest.id)
-
-
-def _packed(seen: Mapping[bytes, bytes]) -> bytes:
-    return b"".join(mark + fingerprint for mark, fingerprint in [*seen.items()][-SEEN_MAX:])
-
-
-def _unpacked(seen: bytes) -> dict[bytes, bytes]:
-    return {seen[at : at + 8]: seen[at + 8 : at + SEEN] for at in range(0, len(seen), SEEN)}

@@ -185,7 +185,7 @@ def test_many_at_once_are_one_that_leads_to_the_attention_page(tabs):
 
 def test_a_switch_silences_its_row_and_brings_it_back(tabs):
     page = tabs.tabs[1]
-    page.get_by_role("switch", name="Notify on turn-finished, finish", exact=True).focus()
+    page.get_by_role("switch", name="Notify: A turn has finished", exact=True).focus()
     for checked in ("false", "true"):
         page.keyboard.press("Space")  # the focus is where it was
         page.locator(f'[id="notify-turn-finished-finish"][aria-checked="{checked}"]').wait_for()

@@ -1,6 +1,7 @@
 """Saved views and columns in a browser: reload, back, a copied address, another person, live rows."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.axe import serious
 from tests.support import build
@@ -86,21 +87,21 @@ def test_columns_are_chosen_and_ordered_by_keyboard_and_rows_stay_live(window, s
     page = window().open("/p/default/sessions")
     page.locator(".columns-menu summary").focus()
     page.keyboard.press("Enter")
-    for label in ("Model configs", "Tokens", "Cost, by config", "Duration", "Last activity"):
+    for label in ("Turns", "Model configs", "Tokens", "Cost, by config", "Duration", "Last activity"):
         page.get_by_role("checkbox", name=label, exact=True).focus()
         page.keyboard.press("Space")
-    page.get_by_role("checkbox", name="Turns").focus()
+    page.get_by_role("checkbox", name="Tool calls").focus()
     page.keyboard.press("Space")
     page.keyboard.press("Enter")
     page.wait_for_url("**cols=**")
-    assert page.locator("[role=columnheader]").all_inner_texts() == ["Session", "Loops", "Turns"]
+    assert page.locator("[role=columnheader]").all_inner_texts() == ["Session", "Loops", "Tool calls"]
     page.locator("[data-connection=live]").wait_for()
 
     page.locator(".columns-menu summary").click()
-    page.get_by_role("link", name="Move Turns to the left").focus()
+    page.get_by_role("link", name="Move Tool calls to the left").focus()
     page.keyboard.press("Enter")
-    page.wait_for_url("**#column-turns")
-    assert page.locator("[role=columnheader]").all_inner_texts() == ["Session", "Turns", "Loops"]
+    page.wait_for_url("**#column-tools")
+    assert page.locator("[role=columnheader]").all_inner_texts() == ["Session", "Tool calls", "Loops"]
     page.locator("[data-connection=live]").wait_for()
 
     row = page.locator(".session-row").first
@@ -109,7 +110,7 @@ def test_columns_are_chosen_and_ordered_by_keyboard_and_rows_stay_live(window, s
     server.agent().send(build.agent_start("viewed-5.a.2", at=20))
     page.locator(".session-row[data-state=running]").first.wait_for()
     live = page.locator(".session-row[data-state=running]").first.locator("[role=cell]")
-    assert [cell.get_attribute("data-column") for cell in live.all()] == [None, "turns", "loops"]
+    assert [cell.get_attribute("data-column") for cell in live.all()] == [None, "tools", "loops"]
 
 
 def test_a_phone_shows_chosen_columns_as_a_card(window):
@@ -130,10 +131,10 @@ def test_views_and_columns_work_without_scripts(window):
     page.locator(".columns-menu summary").click()
     page.get_by_role("checkbox", name="Errors").check()
     page.locator(".columns-form").get_by_role("button", name="Apply").click()
-    assert "Errors" in page.locator("[role=columnheader]").all_inner_texts()
+    page.get_by_role("columnheader", name="Errors").wait_for()
     page.locator(".views-actions").get_by_role("button", name="Save", exact=True).click()
-    assert not page.locator(".views-actions").get_by_text("Edited").count()
+    expect(page.locator(".views-actions").get_by_text("Edited")).to_have_count(0)
     page.get_by_role("link", name="Manage views").click()
     page.locator(".view-row", has_text="No scripts").get_by_text("Edit").click()
     page.get_by_role("button", name="Delete No scripts").click()
-    assert not page.locator(".view-row", has_text="No scripts").count()
+    expect(page.locator(".view-row", has_text="No scripts")).to_have_count(0)

@@ -43,6 +43,13 @@ def test_a_context_that_grew_saves_nothing_and_costs_nothing():
     assert (found.saved_each, found.saved, found.net_nano, found.after_calls) == (-900, 0, 0, None)
 
 
+def test_nothing_removed_saves_nothing_though_the_context_is_smaller():
+    found = payback([BEFORE], AFTER, 60_000_000, has_effect=False)
+
+    assert (found.saved, found.saved_nano, found.after_calls) == (0, 0, None)
+    assert found.net_nano == -69_975_000  # the compaction and the cache
+
+
 def test_unknown_values_stay_unknown():
     assert payback([], AFTER, 0).saved is None
     assert payback([call(None)], AFTER, 0).saved is None

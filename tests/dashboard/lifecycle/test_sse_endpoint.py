@@ -1,5 +1,7 @@
 """The lifecycle stream through the real application, fed by the real ingest."""
 
+import asyncio
+
 import pytest
 from channels.db import database_sync_to_async
 from django.db import connection
@@ -7,6 +9,7 @@ from django.db import connection
 from dashboard.lifecycle import broadcast as lifecycle_feed
 from dashboard.lifecycle.broadcast import feed
 from dashboard.lifecycle.events import LifecycleReducer
+from dashboard.lifecycle.sse_endpoint import lifecycle
 from recorder.models import LoopRecord, Session
 from recorder.pubsub import invalidation
 from tests.dashboard.lifecycle.sse_client import play, subscribed, summaries, summary
@@ -227,3 +230,28 @@ async def test_a_session_cut_off_and_restarted_in_one_batch_keeps_its_order(proj
         await play(project, build.agent_start("s.a.2"))
         events = await summaries(subscription, 3)
     assert events == ["turn-started s", "turn-finished s abort", "turn-started s"]
+
+
+async def test_a_stream_that_fails_raises_so_that_the_server_breaks_it_off(project, token):
+    parts, listening = [], asyncio.Event()
+
+    async def send(message):
+        if message["type"] == "http.response.body":
+            parts.append(message)
+            listening.set()
+
+    async def fails(events):
+        raise RuntimeError
+
+    headers = [(b"authorization", f"Bearer {token}".encode())]
+    scope = {"method": "GET", "query_string": b"", "headers": headers, "client": ("127.0.0.1", 50_000)}
+    stream = asyncio.create_task(lifecycle(scope, asyncio.Event().wait, send, fails))
+    await asyncio.wait(
+        {stream, listened := asyncio.create_task(listening.wait())}, return_when="FIRST_COMPLETED"
+    )
+    assert listened.done()
+    await play(project, build.agent_start("s.a.1"))
+
+    with pytest.raises(RuntimeError):
+        await stream
+    assert all(part["more_body"] for part in parts)

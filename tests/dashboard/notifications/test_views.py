@@ -154,8 +154,8 @@ def test_the_section_has_a_switch_for_each_row_that_notifies(client, reader, dja
     with django_assert_num_queries(1):
         html = section.render(Context({"user": reader}))
     for row in POLICY.values():
-        assert f"<code>{row.key}</code>" in html
-        assert (f'aria-label="Notify on {row.key}"' in html) == bool(row.says)
+        assert f'<code class="text-faint">{row.key}</code>' in html
+        assert (f'aria-label="Notify: {row.means}"' in html) == bool(row.says)
     assert html.count('aria-checked="true"') == 3
     assert html.count('aria-checked="false"') == 1
     assert 'value="/p/acme/attention#notifications"' in html

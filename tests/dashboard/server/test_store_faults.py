@@ -5,7 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from threading import Thread
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -179,3 +179,52 @@ def test_a_damaged_database_is_not_served_and_not_touched(tmp_path, harm):
     assert ".recover" in done.stderr
     assert "Traceback" not in done.stderr
     assert path.read_bytes() == content
+
+
+def start_again(server):
+    """Return a start that is refused."""
+    command = [sys.executable, "manage.py", "up", "--port", str(server.port)]
+    options = {"capture_output": True, "text": True, "timeout": LONGEST_S}
+    return subprocess.run(command, check=False, cwd=ROOT, env=server.environment, **options)
+
+
+@pytest.mark.parametrize("harm", ["deleted", "replaced", "log deleted"])
+def test_a_database_that_is_gone_ends_the_server_before_another_acknowledgement(server, harm):
+    path = server.folder / "loopscope.sqlite3"
+    until_stored(server, "p", 0, line(agent_start("s.a.1")))
+    log = path.with_name(f"{path.name}-wal")
+    taken = log if harm == "log deleted" else path
+    taken.rename(aside := server.folder / "aside")
+    if harm == "replaced":
+        path.write_bytes(aside.read_bytes())
+
+    with suppress(OSError):  # the server may have ended
+        assert send(server, "p", 1, line(agent_start("s.a.2")))[0] == 503
+    assert server.wait() == 1
+    assert f"{taken} was deleted or replaced" in server.log()
+
+
+def test_no_empty_database_is_made_where_one_was(server):
+    path = server.folder / "loopscope.sqlite3"
+    until_stored(server, "p", 0, line(agent_start("s.a.1")))
+    server.stop()
+    path.rename(aside := server.folder / "aside")
+    for left in (None, b"", sqlite_file(server.folder / "empty")):
+        if left is not None:
+            path.write_bytes(left)
+        refused = start_again(server)
+        assert (refused.returncode, "Traceback" in refused.stderr) == (1, False)
+        assert "its folder had one" in refused.stderr
+        assert "--new-database" in refused.stderr
+        assert (path.read_bytes() if path.exists() else None) == left
+
+    aside.rename(path)
+    server.start()
+    assert server.read("/api/v1/sessions")["items"][0]["session_id"] == "s"
+
+
+def sqlite_file(path):
+    """Return the bytes of a database without tables, as a reader leaves it that comes after the deletion."""
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode=WAL")
+    return path.read_bytes()

@@ -99,7 +99,8 @@ def test_lines_before_a_stream_belong_to_its_loop(project):
     bring_in(TAPES_OF / "transfer-task.v19.db")
     rows = EventRecord.objects.filter(journal__kind="line")
     assert not rows.filter(session=None).exists()
-    first = [rows.filter(session=session).order_by("pk").first() for session in Session.objects.all()]
+    sessions = Session.objects.order_by("pk")
+    first = [rows.filter(session=session).order_by("pk").first() for session in sessions]
     assert [each.loop.loop_id for each in first] == [f"{each.session.session_id}.1" for each in first]
     assert [json.loads(texts([each.pk])[each.pk])["message"]["role"] for each in first] == ["user", "system"]
 

@@ -81,7 +81,7 @@ def test_blocks_outputs_and_what_is_undivided_are_the_cost(plan, cuts, after):
 
 
 def change(project, what):
-    sessions = list(Session.objects.filter(project=project).values_list("pk", flat=True))
+    sessions = list(Session.objects.filter(project=project).order_by("pk").values_list("pk", flat=True))
     if what == "redo":
         LedgerRedo.mark(sessions)
     if what == "recount":

@@ -108,7 +108,7 @@ def exports(*, every=1):
 
 def pages(client):
     """Return the pages, lists and raw lines of what is recorded; each must be there."""
-    loops = LoopRecord.objects.filter(started_at__isnull=False).values_list("session", "pk")
+    loops = LoopRecord.objects.filter(started_at__isnull=False).order_by("pk").values_list("session", "pk")
     paths = ["sessions", "sessions.csv", "sessions.json", "search?q=note", "search.csv?q=note"]
     paths += ["attention", "insights", "integrity"]
     for session, loop in list(loops)[::7]:

@@ -50,6 +50,7 @@ ELSEWHERE = {
     "mask": "test_mask_command.py",
     "user": "test_people_commands.py",
     "member": "test_people_commands.py",
+    "spans": "test_spans_set_aside.py",
 }
 
 

@@ -179,11 +179,12 @@ def test_whatever_was_recorded_all_that_must_stay_is_whole(played, random, at_on
     project = Project.objects.create(slug=f"p{Project.objects.count()}")
     for number, (tape, days, producer) in enumerate(played):
         play(project, tape.read_bytes().splitlines(), days, f"{producer}{days}{number % 2}")
-    mine = JournalEvent.objects.filter(project=project, size__gt=0)
+    mine = JournalEvent.objects.filter(project=project, size__gt=0).order_by("pk")
     keys = list(mine.values_list("pk", flat=True))
     unread = set(random.sample(keys, random.randrange(len(keys)) // 3))
     append.mark_consolidated([pk for pk in keys if pk not in unread], NOW)
-    pinned = [each for each in Session.objects.filter(project=project) if random.random() < 0.3]
+    sessions = Session.objects.filter(project=project).order_by("pk")
+    pinned = [each for each in sessions if random.random() < 0.3]
     for session in pinned:
         retention_pins.pin(session, "ada")
     before, records_before = texts(keys), records(project)

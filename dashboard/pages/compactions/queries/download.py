@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from dashboard.pages.compactions.params import Filters
+from dashboard.pages.compactions.params import NEWEST, Filters
 from dashboard.pages.compactions.queries.list import Row, matching, rows
 from dashboard.web.lists.download import Value, chunked, dollars
 from recorder.models import Project
@@ -25,7 +25,7 @@ def chunks(project: Project, filters: Filters, now: datetime) -> Iterator[Sequen
         found = rows(project.pk, pks)
         return [_values(found[pk]) for pk in pks if pk in found]
 
-    return chunked(matching(project.pk, filters, now).order_by("-pk"), read)
+    return chunked(NEWEST.sort(matching(project.pk, filters, now)), read)
 
 
 def _values(row: Row) -> Sequence[Value]:

@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Case, Count, F, Q, QuerySet, Sum, When
 
 from dashboard.compaction_analysis.queries.passes import Pass, passes, shown
+from dashboard.pages.compactions.params import NEWEST as NEWEST_FIRST
 from dashboard.query_language.queries.compactions import AGENT, CONFIG
 from dashboard.shared.config_labels import Chip, chips
 from recorder.models import Compaction
@@ -101,7 +102,7 @@ def _sums(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def paid(rows: QuerySet[Compaction]) -> Paid:
     """Return the newest compactions with the highest and lowest net savings. Six queries."""
-    found = passes(shown(rows).order_by("-pk")[:NEWEST])
+    found = passes(NEWEST_FIRST.sort(shown(rows))[:NEWEST])
     priced = [item for item in found if item.payback.net_nano is not None and item.payback.calls]
     ranked = sorted(priced, key=lambda item: (-(item.payback.net_nano or 0), item.pk))
     half = len(ranked) // 2

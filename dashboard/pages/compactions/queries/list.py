@@ -39,14 +39,13 @@ class Row:
 
 
 def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Compaction]:
-    """Return the compactions that match the filters, unordered."""
+    """Return the compactions that match the filters, unordered; `at` is their time."""
     rows = listed(project)
     if filters.q:
         rows = rows.filter(parsed(filters.q).on(compaction_condition, project, now, filters.reader))
     if filters.session:
         rows = rows.filter(loop__session=filters.session)
-    within = time_range(filters, now).within("at")
-    return rows.annotate(at=AT).filter(**within) if within else rows
+    return rows.annotate(at=AT).filter(**time_range(filters, now).within("at"))
 
 
 def rows(project: int, pks: Collection[int], columns: tuple[str, ...] = COLUMNS.usual) -> Mapping[int, Row]:

@@ -8,7 +8,6 @@ from datetime import datetime
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from dashboard.comparison.turn_table import MINUS
 from dashboard.pages.evaluations.list_params import COLUMNS, MENUS, VERDICTS, Filters
 from dashboard.pages.evaluations.queries.groups import BEGAN, Branch, Group, began_at, groups
 from dashboard.query_language.box import parsed
@@ -39,7 +38,7 @@ class Row:
     overhead: float | None
     winner_cost: str
     runner_up_cost: str
-    margin: str  # signed, "" when unknown
+    margin: str  # in words, "" when unknown
     at: datetime | None
     ended_at: datetime | None
     columns: tuple[str, ...]  # after the first
@@ -106,11 +105,11 @@ def _cost(branch: Branch | None) -> str:
 
 
 def _margin(winner: Branch | None, other: Branch | None) -> str:
-    """Return the winner's cost minus that of the runner-up, signed; "" when one has no price."""
+    """Return by how much the runner-up cost more or less than the winner; "" when one has no price."""
     if winner is None or other is None or not _is_priced(winner):
         return ""
     more = (winner.loop.cost_nano or 0) - (other.loop.cost_nano or 0)
-    return f"{'+' if more >= 0 else MINUS}{money(abs(more))}"
+    return f"{money(abs(more))} {'less' if more > 0 else 'more'}" if more else "the same"
 
 
 def end_of(group: Group) -> datetime | None:

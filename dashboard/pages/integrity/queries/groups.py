@@ -15,6 +15,7 @@ from django.db.models import Count, F, Max, Min, QuerySet
 
 from dashboard.pages.integrity.params import LISTS, Filters
 from dashboard.pages.integrity.queries.lists import SOURCES, Row, reason_label, slugs
+from dashboard.pages.integrity.words import sentence
 from dashboard.rendering.number_format import exact
 from dashboard.web.filters import Menu, Option
 from recorder.core.content.text import clean
@@ -24,6 +25,7 @@ NOUNS = {
     "rejected": "line,lines",
     "orphans": "event,events",
     "inconsistencies": "inconsistency,inconsistencies",
+    "spans": "body,bodies",
 }
 GROUPS = 50  # shown of one list: types of events are free text
 
@@ -33,6 +35,7 @@ class Group:
     """All rows of one list with the same reason."""
 
     oldest: int  # primary key of the oldest row: the group's name in the DOM
+    sentence: str  # what the reason means; "" if it says it itself
     reason: str
     count: int
     first: datetime
@@ -97,6 +100,7 @@ def _groups(name: str, filters: Filters, project: int, slug: str) -> Groups:
     rows = [
         Group(
             oldest=row["oldest"],
+            sentence=sentence(name, row["reason"]),
             reason=reason_label(name, row["reason"]),
             count=row["count"],
             first=row["first"],

@@ -1,4 +1,4 @@
-"""Rejected lines, orphan events and inconsistencies: how many there are, and lists with keyset pagination."""
+"""Rejected lines, orphan events, inconsistencies and spans set aside: how many, and lists page by page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,16 @@ from dashboard.pages.integrity.params import LISTS, Filters
 from dashboard.web import links
 from dashboard.web.time_range import time_range
 from recorder.core.content.text import clean
-from recorder.models import Anomaly, EventRecord, JournalEvent, Producer, Project, QuarantinedLine
+from recorder.models import (
+    Anomaly,
+    EventRecord,
+    JournalEvent,
+    Producer,
+    Project,
+    QuarantinedLine,
+    WaitingSpans,
+)
+from recorder.operations import spans_set_aside
 
 PAGE = 50
 SHOWN_BYTES = 300
@@ -68,12 +77,25 @@ class Inconsistency:
     url: str
 
 
-Row: TypeAlias = RejectedLine | Orphan | Inconsistency
+@dataclass(frozen=True, slots=True)
+class SpansSetAside:
+    """Acknowledged spans of one body that could not be read."""
+
+    pk: int
+    fault: str
+    producer: str  # name of the token that sent them, "" if it is gone
+    address: str
+    size: int
+    received_at: datetime
+    at: datetime
+
+
+Row: TypeAlias = RejectedLine | Orphan | Inconsistency | SpansSetAside
 
 
 @dataclass(frozen=True, slots=True)
 class Source(Generic[M]):
-    """One of the three lists: its rows, the column of the reason, and what is shown of a row."""
+    """One of the lists: its rows, the column of the reason, and what is shown of a row."""
 
     rows: Callable[[int], QuerySet[M]]  # of a project
     reason: str  # lookup of the reason
@@ -115,7 +137,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The tiles of the three lists; root of the panel integrity/counts."""
+    """The tiles of the lists; root of the panel integrity/counts."""
 
     tiles: Sequence[Tile]
     cleared: str  # link to the page without filters, "" if there are none
@@ -127,7 +149,7 @@ class Counts:
 
 
 def counts(filters: Filters, projects: Collection[int]) -> Mapping[int, Counts]:
-    """Return the tiles of projects. Four queries for one project."""
+    """Return the tiles of projects. A query a list and one more for one project."""
     return {project: Counts(_tiles(project, filters), cleared(filters)) for project in slugs(projects)}
 
 
@@ -218,6 +240,12 @@ def _inconsistency(slug: str, row: Anomaly) -> Inconsistency:
     )
 
 
+def _spans(_slug: str, row: WaitingSpans) -> SpansSetAside:
+    sender = clean(getattr(row, "sender") or "")  # noqa: B009  it was annotated
+    at = row.set_aside_at or row.received_at
+    return SpansSetAside(row.pk, clean(row.fault), sender, clean(row.address), row.size, row.received_at, at)
+
+
 def _of_event(column: str) -> Subquery:
     return Subquery(JournalEvent.objects.filter(pk=OuterRef("event")).values(column)[:1])
 
@@ -255,5 +283,14 @@ SOURCES: Mapping[str, Source] = {  # type: ignore[type-arg]
         "producer_name",
         lambda rows: rows.select_related("session"),
         _inconsistency,
+    ),
+    "spans": Source(
+        lambda project: spans_set_aside.found().filter(project=project),
+        "fault",
+        "set_aside_at",
+        "token",
+        "sender",
+        lambda rows: rows,
+        _spans,
     ),
 }

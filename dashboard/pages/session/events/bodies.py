@@ -9,7 +9,7 @@ from typing import cast
 
 from dashboard.rendering.shared_page import masked_text
 from dashboard.web import links
-from recorder.core.content.text import clean
+from recorder.core.content.text import TOO_DEEP, clean, json_text
 from recorder.core.formats.base import strip_sse_framing
 from recorder.core.records import Json
 
@@ -55,6 +55,8 @@ def decode(raw: bytes | memoryview) -> Object:
         value = json.loads(text)
     except ValueError:
         value = _of_many_digits(text)
+    except RecursionError:
+        return {"unreadable": TOO_DEEP}
     return value if isinstance(value, dict) else {}
 
 
@@ -69,7 +71,7 @@ def _of_many_digits(text: str) -> Json:
 
 def pretty(value: Json) -> str:
     """Return a JSON value as indented text."""
-    return clean(json.dumps(value, indent=2, ensure_ascii=False))
+    return clean(json_text(value, indent=2))
 
 
 def obj(value: Json) -> Object:

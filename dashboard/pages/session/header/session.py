@@ -206,7 +206,7 @@ def _header(session: Any, measured: LoopRecord | None, whole: Cost) -> Header:
         pk=session.pk,
         slug=session.project.slug,
         session_id=session.session_id,
-        title=session.title or "Untitled session",
+        title=session.title or session.agent_id or session.session_id,
         agent_id=session.agent_id,
         state=status_of_session(session),
         waiting=session.waiting,

@@ -11,13 +11,14 @@ from django.db.models import BigIntegerField, Case, F, Max, Min, Q, QuerySet, Su
 from django.db.models import Count as CountRows
 
 from dashboard.live.paged_list import COUNT_MAX, Count
-from dashboard.pages.sessions.params import FILTERS, Filters
+from dashboard.pages.sessions.params import Filters
 from dashboard.pages.sessions.queries.list import few, matching
 from dashboard.pages.sessions.summary import Lines, LoopFigures, LoopTotals, lines, totals
 from dashboard.shared.session_filter import has_failed
 from dashboard.shared.session_state import live, stale
 from dashboard.shared.usage_bar import kinds
 from dashboard.web.time_range import time_range
+from dashboard.web.time_range import words as range_words
 from recorder.models import LoopRecord, Session, Turn, happened
 
 SESSIONS_MAX = 2_000  # newest sessions whose loops are read
@@ -100,8 +101,8 @@ def figures(project: int, filters: Filters, now: datetime) -> Figures:
 
 
 def _words(filters: Filters) -> str:
-    period = "All time" if filters.since == "all" else f"Last {filters.since}"
-    words = "Selected time range" if FILTERS.is_custom(filters) else period
+    is_all = filters.since == "all" and not filters.until
+    words = "All time" if is_all else range_words(filters.since).capitalize()
     return f"{words}, filtered" if filters.is_filtered else words
 
 

@@ -8,7 +8,7 @@ from recorder.core.formats.base import Fields, format_time, parse_arguments
 from recorder.core.formats.otlp.outline import Entry
 from recorder.core.formats.otlp.plan.calls import unnamed_place
 from recorder.core.formats.otlp.spans import names
-from recorder.core.formats.otlp.spans.attributes import decoded, first_text, identifier, moment
+from recorder.core.formats.otlp.spans.attributes import decoded, first_text, moment
 from recorder.core.formats.otlp.spans.content.blocks import text_of_result
 from recorder.core.formats.otlp.spans.content.messages import Messages, joined
 from recorder.core.formats.otlp.spans.content.request import merged, request_of, settings_of
@@ -24,6 +24,7 @@ from recorder.core.records import Json
 
 ReadLine = Callable[[Digest], Item]
 CONTEXTS = ("<session_context>", "<environment_context>", "<user_instructions>")
+OWN_TAGS = ("seq:step:", "graph:step:", "langsmith:")  # that LangChain gives its own runs
 EXCERPT = 400  # characters of the last answer in the end of a loop
 
 
@@ -72,8 +73,10 @@ def _start(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
 def _tags(attributes: Fields) -> Iterator[str]:
     for name in names.TAGS:
         value = decoded(attributes.get(name))
-        found = value if isinstance(value, list) else [value]
-        yield from (tag for tag in found if isinstance(tag, str) and tag)
+        found: list[Json] = [*value.split(",")] if isinstance(value, str) else []
+        found = value if isinstance(value, list) else found
+        texts = (tag.strip() for tag in found if isinstance(tag, str))
+        yield from (tag for tag in texts if tag and not tag.startswith(OWN_TAGS))
 
 
 def _snapshot(items: Sequence[Item], model: str, provider: str) -> Fields | None:
@@ -218,10 +221,9 @@ def _requested_arguments(call: str, answers: Iterable[Item]) -> Json:
     place = unnamed_place(call)
     own = call if place is None else ""
     for item in answers:
-        blocks = [block for block in item.messages.output if block["type"] == "toolCall"]
-        found = [block for block in blocks if identifier(str(block["id"])) == own]
-        for block in found[place or 0 :]:
-            return block["arguments"]
+        found = item.calls.get(own, [])
+        if len(found) > (place or 0):
+            return found[place or 0]["arguments"]
     return {}
 
 
@@ -243,7 +245,7 @@ def _tool_end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]
 def _result(call: str, items: Sequence[Item]) -> str:
     for item in items:
         if item.digest.kind == "model" or item.digest.has_text:
-            text = text_of_result(_sent_result(call, item.messages).get("content"))
+            text = text_of_result(_sent_result(call, item).get("content"))
         else:
             text = text_of_result(result_of(item.attributes, item.events, item.digest.runtime))
         if text:
@@ -251,12 +253,12 @@ def _result(call: str, items: Sequence[Item]) -> str:
     return ""
 
 
-def _sent_result(call: str, messages: Messages) -> Fields:
+def _sent_result(call: str, item: Item) -> Fields:
     """Return the result of a tool call that a model call was sent; an empty one if it was sent none."""
     place = unnamed_place(call)
     own = call if place is None else ""
-    found = [each for each in messages.results if identifier(str(each["toolCallId"])) == own]
-    return next(iter(found[place or 0 :]), {})
+    found = item.results.get(own, [])
+    return found[place or 0] if len(found) > (place or 0) else {}
 
 
 def _turn_end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:

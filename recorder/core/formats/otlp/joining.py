@@ -11,11 +11,12 @@ import hashlib
 from collections.abc import Iterator
 
 from recorder.core.formats.otlp.plan.bare import WAIT_NS, answered, requested
-from recorder.core.formats.otlp.plan.calls import SKEW_NS
+from recorder.core.formats.otlp.plan.calls import SKEW_NS, is_client
 from recorder.core.formats.otlp.spans.digest import Digest
 
 _CONVERSATIONS = frozenset(("gemini-cli", "codex"))  # runtimes whose conversations are many traces
 _MINUTE_NS = 60_000_000_000
+_FAILED_NS = 10_000_000_000  # calls that failed in one outage are many
 _MINUTES = 60  # of a span that have a key each: of a longer one the first
 
 
@@ -51,28 +52,30 @@ def _tool_calls(digest: Digest) -> Iterator[str]:
 def _shapes(digest: Digest) -> Iterator[str]:
     """Yield keys by model, tokens and time: for a client's span whose framework names no response.
 
-    The client's span lies inside the framework's time, and its output tokens may differ by one.
+    The client's span lies inside the framework's time, and its output tokens may differ by one. A failed call
+    has no tokens and is known by its time alone.
     """
-    if digest.kind != "model" or digest.provider.lower() not in ("", "anthropic"):
+    if digest.kind != "model":
         return
-    if digest.usage is None and not digest.error:  # a failed call has no tokens
+    about, is_root = f"{digest.service} {digest.model}", is_client(digest) and not digest.parent
+    if digest.usage is None:
+        windows = _minutes(digest, every_ns=_FAILED_NS) if digest.error else range(0)
+        # In an outage the calls of clients alone are read together by when they began only.
+        windows = windows[:1] if is_root else windows
+        yield from (_key("s", f"{about} failed {window}") for window in windows)
         return
-    is_client = digest.runtime == "anthropic" and not digest.parent and not digest.has_text
-    if not is_client and digest.response:
+    is_other = digest.provider.lower() not in ("", "anthropic")
+    if is_other or (digest.response and not is_root):
         return
-    about = f"{digest.service} {digest.model}"
+    output = digest.usage["output"]
     for minute in _minutes(digest):
-        if digest.usage is None:
-            yield _key("s", f"{about} failed {minute}")
-            continue
-        output = digest.usage["output"]
-        for number in (output - 1, output, output + 1) if is_client else (output,):
+        for number in (output - 1, output, output + 1) if is_root else (output,):
             yield _key("s", f"{about} {digest.usage['total_in']} {number} {minute}")
 
 
-def _minutes(digest: Digest, more_ns: int = 0) -> range:
-    """Return the minutes of a span's time: spans that overlap have one in common."""
-    first, last = digest.start // _MINUTE_NS, (digest.end + more_ns) // _MINUTE_NS
+def _minutes(digest: Digest, more_ns: int = 0, every_ns: int = _MINUTE_NS) -> range:
+    """Return the minutes of a span's time, or other windows: spans that overlap have one in common."""
+    first, last = digest.start // every_ns, (digest.end + more_ns) // every_ns
     return range(first, min(last + 1, first + _MINUTES))
 
 

@@ -31,6 +31,7 @@ Step = Literal[
     "end",
 ]
 _PROVIDERS = {"claude-code": "anthropic", "codex": "openai", "gemini-cli": "google"}  # where they name none
+SOURCES_MAX = 20  # lines with the answer that asked for a tool call, or with its result, that are read
 _ASKS = re.compile(r"tool|function")  # in the reason why an answer ended
 # How a loop ended, as our own export says.
 OUTCOMES = frozenset(("completed", "failed", "cancelled", "rejected", "limit", "aborted"))
@@ -112,8 +113,7 @@ def outline(plan: LoopPlan, session: str, notes: Notes, *, is_silent: bool) -> I
 def runtime_of(plan: LoopPlan) -> str:
     """Return the runtime of a loop: that of its agent, else of its first model call."""
     first = plan.turns[0].call.span if plan.turns else None
-    about = [each for each in (plan.agent, first) if each is not None]
-    return next((each.runtime for each in [*about, *plan.all_spans()]), "otlp")
+    return next((each.runtime for each in (plan.agent, first, *plan.spans[:1]) if each is not None), "otlp")
 
 
 def _turn(
@@ -138,8 +138,9 @@ def _turn(
         yield Entry("request", first.span.start, (index, _model(plan, call, notes)), with_request)
     answer = (_model(plan, call, notes), _provider(call), call.first("finish"), call.span.error)
     yield Entry("answer", call.span.end, answer, sources)
+    requested_by = tuple(each for each in sources if each.calls)[:SOURCES_MAX]
     for tool in turn.tools:
-        yield from _tool(tool, sources)
+        yield from _tool(tool, requested_by)
 
 
 def _failed_requests(call: Call) -> list[tuple[int, str]]:
@@ -158,7 +159,8 @@ def _requests(call: Call) -> list[str]:
 
 def _texts(call: Call) -> tuple[Digest, ...]:
     """Return the lines that may hold the messages of a call."""
-    return tuple(each for each in call.sources if each.has_text or each.name == "assistant_response")
+    found = tuple(each for each in call.sources if each.has_text or each.name == "assistant_response")
+    return (*found, call.text) if call.text is not None else found
 
 
 def _prompts(plan: LoopPlan, notes: Notes) -> tuple[Digest, ...]:
@@ -171,11 +173,8 @@ def _prompts(plan: LoopPlan, notes: Notes) -> tuple[Digest, ...]:
 
 
 def _tool(tool: ToolUse, requested_by: tuple[Digest, ...] = ()) -> Iterator[Entry]:
-    sources = tuple(
-        each
-        for each in (tool.span, *(tool.source.sources if tool.source else ()), *tool.notes)
-        if each is not None
-    )
+    sent = [each for each in tool.source.sources if each.results][:SOURCES_MAX] if tool.source else []
+    sources = tuple(each for each in (tool.span, *sent, *tool.notes) if each is not None)
     if (decided := tool.decided) is not None:
         requested_at = tool.wait.start if tool.wait is not None else decided.start
         decided_at = tool.wait.end if tool.wait is not None else decided.end
@@ -192,7 +191,6 @@ def _tool(tool: ToolUse, requested_by: tuple[Digest, ...] = ()) -> Iterator[Entr
 def _turn_end(plan: LoopPlan, turn: TurnPlan, notes: Notes) -> Entry:
     call = turn.call
     figures = tuple(sorted(usage.native(call.usage).items()))
-    has_usage = call.usage is not None or bool(call.span.error)  # a failed call used nothing that is billed
     ends = max([call.span.end, *(tool.end for tool in turn.tools)])
     facts = (
         _model(plan, call, notes),
@@ -201,7 +199,7 @@ def _turn_end(plan: LoopPlan, turn: TurnPlan, notes: Notes) -> Entry:
         call.span.error,
         figures,
         call.cost_nano,
-        *(() if has_usage else (False,)),
+        *(() if call.usage is not None else (False,)),
     )
     return Entry("turn_end", ends, facts, _texts(call))
 

@@ -97,8 +97,7 @@ class Unit:
     def add(self, digest: Digest) -> None:
         """Add a span or log record, or the newer state of one. A unit that was silent is so no longer.
 
-        Of two states of a span the one that ends later counts, or has more, in whichever order they come;
-        of states that are alike in this the one that comes last.
+        Of two states of a span the one that ends later counts, or has more, in whichever order they come.
         """
         key = _key(digest)
         before = self.digests.get(key)
@@ -106,6 +105,10 @@ class Unit:
             is_older = before is not None and _state_of(before) > _state_of(digest)
             self.digests[key] = before if before is not None and is_older else digest
             self.is_silent = False
+
+    def recorded_state(self, digest: Digest) -> Digest | None:
+        """Return the state of a span that counts so far."""
+        return self.digests.get(_key(digest))
 
     def absorb(self, other: Unit) -> None:
         """Take over the spans of another unit, and the events recorded for them."""
@@ -200,12 +203,14 @@ class Unit:
     def _outdated(self, plans: Sequence[LoopPlan], prints: Mapping[str, Prints]) -> list[str]:
         """Return the loops to record again: those that begin otherwise now, and the loops above them."""
         found: dict[str, None] = {}
+        seen: set[str] = set()
         for plan in plans:
             recorded = self.recorded.get(plan.key)
             if recorded is None or prints[plan.key].begun == recorded.print:
                 continue
             above: LoopPlan | None = plan
-            while above is not None:  # a link belongs to the events of the loop above
+            while above is not None and above.key not in seen:  # a link belongs to the loop above
+                seen.add(above.key)
                 if above.key in self.recorded:
                     found[above.key] = None
                 above = above.parent
@@ -245,14 +250,17 @@ class Unit:
     def _links(self, plans: Iterable[LoopPlan], sessions: Mapping[str, str]) -> list[Fields]:
         """Return the links from tool calls to the loops that they started, without those recorded."""
         events: list[Fields] = []
+        known: dict[str, set[str]] = {}
         for plan in plans:
             if plan.parent is None:
                 continue
             links = self.recorded[plan.parent.key].links
+            marks = known.setdefault(plan.parent.key, set(links))
             mark = f"{plan.key} {plan.via.call if plan.via is not None else ''}"
-            if mark in links:
+            if mark in marks:
                 continue
             links.append(mark)
+            marks.add(mark)
             events.append(
                 {
                     "type": "SubAgentLinked",
@@ -298,10 +306,14 @@ def _key(digest: Digest) -> str:
     return f"{digest.trace} {digest.id}"
 
 
-def _state_of(digest: Digest) -> tuple[int, int]:
-    """Return the sort key of the states in which a span was sent; the newest is largest."""
+def _state_of(digest: Digest) -> tuple[int, int, int, str]:
+    """Return the sort key of the states in which a span was sent; the newest is largest.
+
+    Tokens of a stream grow. States that are alike in all this are sorted by their fingerprint.
+    """
     parts = (digest.usage, digest.finish, digest.error, digest.answer, digest.response, digest.has_text)
-    return digest.end, sum(map(bool, parts))
+    tokens = digest.usage["total_in"] + digest.usage["output"] if digest.usage is not None else 0
+    return digest.end, sum(map(bool, parts)), tokens, digest.print
 
 
 def _withdrawal(key: str, recorded: _Recorded) -> Fields:

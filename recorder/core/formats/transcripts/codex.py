@@ -29,8 +29,11 @@ from recorder.core.formats.transcripts.codex_items import (
     compaction_summary,
     hosted_call,
     is_own_task,
+    is_sum,
     place_in_git,
     result_of,
+    total_of,
+    usage_of,
 )
 from recorder.core.formats.transcripts.fields import (
     before,
@@ -40,7 +43,8 @@ from recorder.core.formats.transcripts.fields import (
     text_of,
     time_text,
 )
-from recorder.core.formats.transcripts.open_loop import OpenLoop, loop_of_line
+from recorder.core.formats.transcripts.line_loops import keep_unknown, loop_of_line
+from recorder.core.formats.transcripts.open_loop import OpenLoop
 from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
@@ -87,6 +91,7 @@ class CodexReader:
         self._linked = dict.fromkeys(
             cast("list[str]", stored.get("linked") or [])
         )  # calls whose sub-agents are linked
+        self._types = cast("dict[str, int]", stored.get("types") or {})  # unknown ones
         loop = stored.get("loop")
         self._loop = OpenLoop.load(loop) if isinstance(loop, dict) else None
 
@@ -110,6 +115,7 @@ class CodexReader:
             "fork": self._head_of_fork,
             "total": self._total,
             "linked": cast("Json", list(self._linked)),
+            "types": cast("Json", self._types),
             "loop": None if self._loop is None else self._loop.dump(),
         }
 
@@ -129,7 +135,7 @@ class CodexReader:
             self._model = text_field(payload, "model") or self._model
         elif kind == "token_usage_record":
             self._has_records = True
-            reading.events = self._usage(object_field(payload, "usage"), now)
+            reading.events = self._report(payload, now)
         elif kind == "response_item":
             reading.events = self._item(name, payload, now)
         elif kind == "event_msg" and name in _SPAWNED:
@@ -139,7 +145,7 @@ class CodexReader:
         elif kind == "compacted":
             reading.events = self._compacted(payload, now)
         elif kind not in TYPES:
-            reading.understood = False
+            keep_unknown(reading, line, self._types)
         reading.session_id, reading.covers = self._session or None, self._thread or None
         reading.loop_id = loop_of_line(self._loop, reading.events, self._thread)
         return reading
@@ -186,8 +192,8 @@ class CodexReader:
         """Return whether a line of a fork is a copy of its origin's; the first task of its own ends them."""
         if "copied" not in self._head_of_fork:
             return False
-        if name == "token_count":
-            self._is_new_total(payload)
+        if name == "token_count" or kind == "token_usage_record":
+            self._total = total_of(payload)
         if kind == "turn_context":
             self._model = text_field(payload, "model") or self._model
         turn_id = text_field(payload, "turn_id")
@@ -196,20 +202,11 @@ class CodexReader:
         self._head_of_fork = {}
         return False
 
-    def _is_new_total(self, payload: Fields) -> bool:
-        """Return whether the sum of all usage changed: a report may come again behind the next answer."""
-        total = object_field(object_field(payload, "info"), "total_token_usage")
-        found: list[Json] = [total.get(name) for name in ("input_tokens", "output_tokens", "total_tokens")]
-        is_new = not total or found != self._total
-        self._total = found
-        return is_new
-
     def _message(self, name: str, payload: Fields, now: str) -> list[Fields]:
         if name == "task_started":
             return self._begin(payload, now)
         if name == "token_count" and not self._has_records:
-            last = object_field(object_field(payload, "info"), "last_token_usage")
-            return self._usage(last, now) if last and self._is_new_total(payload) else []
+            return self._report(payload, now)
         loop = self._open
         if loop is None or name not in ("user_message", "task_complete", "turn_aborted"):
             return []
@@ -320,15 +317,26 @@ class CodexReader:
         forget_first(self._linked, LINKED_MAX)
         return [self._loop.link(call, name, loop_id(self._session, child))]
 
-    def _usage(self, found: Fields, now: str) -> list[Fields]:
-        """Set the usage of the open answer; its message is complete."""
-        loop = self._open
-        if loop is None or not loop.key_at_end:
+    def _report(self, payload: Fields, now: str) -> list[Fields]:
+        """Set the usage of the open answer; its message is complete.
+
+        If that has its usage already, or there is none, and the sum of all usage grew by that of the report,
+        the call has no answer in the rollout, as that of a compaction. The same report may come again behind
+        the next answer.
+        """
+        loop, last, before_it, total = self._open, usage_of(payload), self._total, total_of(payload)
+        if not last or (any(total) and total == before_it):
+            return []
+        self._total, is_next = total, is_sum(total, before_it, last)
+        if loop is None or not (loop.key_at_end or is_next):
             return []
         self._is_counted = True
         events = loop.resume()
+        if is_next and (loop.usage or not loop.key):
+            self._answers += 1
+            events += loop.answer(f"answer {self._answers}", now, [], **self._head())
         loop.at = now
-        return events + loop.set_usage(counts(found, USAGE, includes_cache=True))
+        return events + loop.set_usage(counts(last, USAGE, includes_cache=True))
 
     def _compacted(self, payload: Fields, now: str) -> list[Fields]:
         loop = self._open

@@ -23,6 +23,7 @@ USAGE = {
     "cache_write": "cache_write_input_tokens",
     "reasoning": "reasoning_output_tokens",
 }
+_TOTALS = ("input_tokens", "output_tokens", "total_tokens")  # of a sum of usage
 HOSTED = ("web_search_call", "image_generation_call")  # calls that the provider runs, without a result
 # Types of older rollouts, whose lines are the items themselves.
 ITEMS = frozenset(
@@ -76,6 +77,28 @@ def is_own_task(turn_id: str, at: datetime | None, head: Fields) -> bool:
     if (match := _UUID7.fullmatch(turn_id)) and began is not None:
         return int(match[1] + match[2], 16) >= began.timestamp() * 1000 - 1
     return at is not None and copied is not None and at - copied > _BURST
+
+
+def usage_of(payload: Fields) -> Fields:
+    """Return the usage of one call, of either form of a report."""
+    return object_field(payload, "usage") or object_field(object_field(payload, "info"), "last_token_usage")
+
+
+def total_of(payload: Fields) -> list[Json]:
+    """Return the sum of the usage of all calls of the thread, of either form of a report."""
+    of_count = object_field(object_field(payload, "info"), "total_token_usage")
+    total = object_field(payload, "thread_token_usage") or of_count
+    return [total.get(name) for name in _TOTALS]
+
+
+def is_sum(total: list[Json], before: list[Json], last: Fields) -> bool:
+    """Return whether a sum of usage is the one before it and one call's; the first sum has none before it."""
+    before = before or [0, 0, 0]
+    pairs = zip(_TOTALS, total, before, strict=True)
+    return total != before and all(
+        isinstance(now, int) and isinstance(then, int) and now - then == last.get(name)
+        for name, now, then in pairs
+    )
 
 
 def place_in_git(git: Fields) -> Fields:

@@ -125,7 +125,8 @@ def unseen(blocks: list[Fields], seen: dict[str, int]) -> list[Fields]:
     """Return the blocks that an answer does not have, and note them; older releases write some again."""
     found: list[Fields] = []
     for block in blocks:
-        name = fingerprint(block)
+        is_call = block.get("type") == "toolCall" and bool(block["id"])
+        name = fingerprint(block["id"] if is_call else block)
         if name not in seen:
             seen[name] = 1
             found.append(block)

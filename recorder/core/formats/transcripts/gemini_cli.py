@@ -34,7 +34,8 @@ from recorder.core.formats.transcripts.fields import (
     thinking,
     time_text,
 )
-from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal, loop_of_line
+from recorder.core.formats.transcripts.line_loops import keep_unknown, loop_of_line
+from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal
 from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
@@ -71,6 +72,7 @@ class GeminiCliReader:
         self._last = text_field(stored, "last")  # id of the last answer
         # Calls of the open answer with a result.
         self._results = dict.fromkeys(cast("list[str]", stored.get("results") or []))
+        self._types = cast("dict[str, int]", stored.get("types") or {})  # unknown ones
         loop = stored.get("loop")
         self._loop = OpenLoop.load(loop) if isinstance(loop, dict) else None
 
@@ -82,6 +84,7 @@ class GeminiCliReader:
             "child": self._is_child,
             "last": self._last,
             "results": cast("Json", list(self._results)),
+            "types": cast("Json", self._types),
             "loop": loop,
         }
 
@@ -104,8 +107,8 @@ class GeminiCliReader:
             reading.events = self._answer(line, now)
         elif kind in ("error", "info", "warning"):
             reading.events = self._notice(kind, line, now)
-        elif not self._session or kind:
-            reading.understood = "sessionId" in line
+        elif (not self._session or kind) and "sessionId" not in line:
+            keep_unknown(reading, line, self._types)
         reading.session_id = self._session or None
         reading.loop_id = loop_of_line(self._loop, reading.events, self._session)
         return reading

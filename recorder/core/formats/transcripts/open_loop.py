@@ -15,9 +15,9 @@ from typing import Literal, cast
 
 from recorder.core.events.fields import is_id
 from recorder.core.formats.base import Fields, parse_time, text_field
+from recorder.core.formats.transcripts import other_calls
 from recorder.core.formats.transcripts.fields import (
     answer_text,
-    before,
     forget_first,
     linked,
     stop_outcome,
@@ -58,6 +58,8 @@ class OpenLoop:
     held: dict[str, Json] = field(default_factory=dict)  # starts that an earlier release had not written yet
     seen: dict[str, int] = field(default_factory=dict)  # hashes of the blocks of the open answer
     waits: dict[str, str] = field(default_factory=dict)  # name by id, of calls that wait for a person
+    others: list[Json] = field(default_factory=list)  # calls of other models within the open answer
+    settled: str = ""  # key of the last answer with such calls, whose turn has ended
     compacting: bool = False
     ended: Json = None  # the state before its provisional end; None: it has not ended
     is_aborted: bool = False  # it ended because its stream did
@@ -105,7 +107,8 @@ class OpenLoop:
 
     def set_usage(self, found: dict[str, int], cost: float = -1.0) -> list[Fields]:
         """Set the usage of the open answer; of several reports the one with the most output counts."""
-        if found.get("output", 0) < self.usage.get("output", 0) or (found, cost) == (self.usage, self.cost):
+        is_less = found.get("output", 0) < self.usage.get("output", 0)
+        if is_less or (self.key and self.key == self.settled) or (found, cost) == (self.usage, self.cost):
             return []
         self.usage, self.cost = found, cost
         report = self.event(
@@ -124,9 +127,9 @@ class OpenLoop:
         return [*events, *self.finish_turn(at)]
 
     def end_tool(
-        self, call: str, text: str, at: str, *, has_failed: bool, refusal: Refusal = ""
+        self, call: str, text: str, at: str, *, has_failed: bool, refusal: Refusal = "", granted: bool = False
     ) -> list[Fields]:
-        """End a tool call with its result; one that was refused did not begin."""
+        """End a tool call with its result; one that was refused did not begin, one may have been granted."""
         events = self._unwritten() if self.ended is None else []
         if not self.tool_name(call):
             return events
@@ -138,10 +141,11 @@ class OpenLoop:
         end = self.event("ToolExecutionEnd", **about, is_error=has_failed and not refusal, timestamp=at)
         if refusal:
             end["has_begun"] = False
+        if not was_waiting and (refusal == "denied" or granted):
+            was_waiting = name
+            events.append(self._approval_request(call, name, at, "tool"))
         if was_waiting:
             events.append(self._resolved(call, at, "denied" if refusal else "granted"))
-        elif refusal == "denied":
-            events += [self._approval_request(call, name, at, "tool"), self._resolved(call, at, "denied")]
         return [*events, end]
 
     def link(self, call: str, name: str, child_loop_id: str, child_session_id: str = "") -> Fields:
@@ -196,9 +200,9 @@ class OpenLoop:
         )
         if self.cost >= 0:
             end["cost"] = self.cost
-        self.key, self.usage, self.cost, self.error, self.request = "", {}, -1.0, "", ""
+        key, self.key, self.usage, self.cost, self.error, self.request = self.key, "", {}, -1.0, "", ""
         self.missed, self.seen, self.has_answered = "", {}, True
-        return [*events, end]
+        return [*events, end, *other_calls.written(self, key, at)]
 
     def end(self, at: str, outcome: str = "", error: str = "") -> list[Fields]:
         """End the loop, as its last answer did unless `outcome` says otherwise; a line may reopen it.
@@ -240,8 +244,11 @@ class OpenLoop:
         """End the turn of a loop that has not ended: the recorder aborts it. A line may reopen it."""
         if self.ended is not None:
             return []
-        before = self.dump()
+        before, is_known = self.dump(), bool(self.usage)
         events = self.finish_turn(self.at or at)
+        for event in events:
+            if event["type"] == "TurnEnd" and not is_known:
+                event["has_usage"] = False  # the answer was cut off before it
         self.ended, self.is_aborted = before, True
         return events
 
@@ -249,9 +256,11 @@ class OpenLoop:
         """Continue the loop if it has ended: with its open answer, and the calls that have no result yet."""
         if self.ended is None:
             return self._unwritten()
-        has_ended_turn, ended = bool(self.key_at_end), OpenLoop.load(self.ended)
-        for each in fields(self):
+        ended = OpenLoop.load(self.ended)
+        has_ended_turn = bool(ended.key) and not ended.others  # else the turns of these are behind it
+        for each in () if ended.others else fields(self):
             setattr(self, each.name, getattr(ended, each.name))
+        self.ended, self.is_aborted = None, False
         reopened = self.event(
             "LoopReopened",
             session_id=self.session_id,
@@ -339,12 +348,3 @@ class OpenLoop:
         stop = "error" if self.error else self.stop
         head: Fields = {"model": self.model, "provider": self.provider, "stopReason": stop}
         return head | ({"error_message": self.error} if self.error else {})
-
-
-def loop_of_line(loop: OpenLoop | None, events: list[Fields], key: str) -> str | None:
-    """Return the loop that a line with these events belongs to; one behind an end goes to the next loop.
-
-    `key` is what `before` names the next loop by.
-    """
-    is_behind = loop is None or (loop.is_over and not loop.is_aborted and not events)
-    return before(key) if loop is None or is_behind else loop.loop_id

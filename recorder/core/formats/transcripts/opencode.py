@@ -1,8 +1,8 @@
 """Reader of OpenCode's sessions, as `loopscope_client.transcripts.opencode` reads them from its store.
 
 The first line is the session; each further one is a finished message with its parts, or with `open` one that
-is being written, which comes again. A message of the user
-that OpenCode wrote itself, to compact or to go on, begins no loop.
+is being written, which comes again, or a part of such a message. A message of the user that OpenCode wrote
+itself, to compact or to go on, begins no loop.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime
+from typing import cast
 
 from recorder.core.events.fields import is_id
 from recorder.core.formats.base import Fields, NextLoop, Translation, object_field, text_field
@@ -23,13 +24,15 @@ from recorder.core.formats.transcripts.fields import (
     thinking,
     time_ms,
 )
-from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal, loop_of_line
+from recorder.core.formats.transcripts.line_loops import keep_unknown, loop_of_line
+from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal
 from recorder.core.formats.transcripts.repeats import LineKey, key_hash
 from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
 AGENT = "opencode"
 _USAGE = {"input": "input", "output": "output", "reasoning": "reasoning"}
+_QUESTIONS = frozenset(("question", "plan_exit"))  # tools that a person answers
 _CANCELLED = "MessageAbortedError"
 _ABORTED = "Tool execution aborted"
 _DENIED = ("The user rejected permission", "The user has specified a rule which prevents")
@@ -50,6 +53,7 @@ class OpenCodeReader:
         self._agent = text_field(stored, "agent") or AGENT
         self._about = object_field(stored, "about")
         self._has_begun = bool(stored.get("begun"))
+        self._types = cast("dict[str, int]", stored.get("types") or {})  # unknown ones
         loop = stored.get("loop")
         self._loop = OpenLoop.load(loop) if isinstance(loop, dict) else None
 
@@ -62,6 +66,7 @@ class OpenCodeReader:
             "agent": self._agent,
             "about": self._about,
             "begun": self._has_begun,
+            "types": cast("Json", self._types),
             "loop": None if self._loop is None else self._loop.dump(),
         }
 
@@ -77,8 +82,10 @@ class OpenCodeReader:
             read = self._user if role == "user" else self._answer
             reading.name = f"message {role}".strip()
             reading.events = read(line, message, parts, at)
+        elif kind == "opencode.part" and self._session:
+            reading.events = self._part(line, object_field(line, "message"), object_field(line, "part"), at)
         else:
-            reading.understood = False
+            keep_unknown(reading, line, self._types)
         reading.session_id = self._session or None
         reading.loop_id = loop_of_line(self._loop, reading.events, self._own)
         return reading
@@ -97,7 +104,8 @@ class OpenCodeReader:
         return LineKey(key_hash(f"oc {named}"), "", "answer" if role == "assistant" else "other")
 
     def continues(self, line: Fields) -> bool:
-        return self._loop is not None and self._loop.key_at_end == line.get("id")
+        key = line.get("message_id") or line.get("id")
+        return self._loop is not None and self._loop.key_at_end == key
 
     @property
     def open_loops(self) -> list[OpenLoop]:
@@ -171,12 +179,7 @@ class OpenCodeReader:
             stop=stop,
             error="" if is_cancelled else error,
         )
-        tokens, cost = object_field(message, "tokens"), message.get("cost")
-        cache = counts(object_field(tokens, "cache"), {"cache_read": "read", "cache_write": "write"})
-        found = counts(tokens, _USAGE)
-        found["output"] += found["reasoning"]
-        is_cost = isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0
-        events += loop.set_usage(found | cache, float(cost) if is_cost else -1.0)  # type: ignore[arg-type]
+        events += _report(loop, message)
         for part in tools:
             events += self._result(loop, part, ended, at)
         loop.at = ended
@@ -188,6 +191,27 @@ class OpenCodeReader:
         if failure or loop.is_finished:
             return events + loop.end(ended, "cancelled" if is_cancelled else "")
         return events + loop.finish_turn(ended)
+
+    def _part(self, line: Fields, message: Fields, part: Fields, at: datetime) -> list[Fields]:
+        """Add a part of an answer that is being written; the whole answer follows when it is finished."""
+        now = time_ms(object_field(message, "time").get("created"), at)
+        events = self._begin(line.get("message_id"), now) if self._loop is None else []
+        loop, started = self._loop, object_field(object_field(part, "state"), "time").get("start")
+        assert loop is not None
+        events += loop.answer(
+            text_field(line, "message_id") or now,
+            now if started is None else time_ms(started, at),
+            _blocks(part),
+            model=text_field(message, "modelID"),
+            provider=text_field(message, "providerID"),
+        )
+        if part.get("type") == "step-finish":
+            events += _report(loop, part)
+        if part.get("type") == "tool":
+            if part.get("tool") in _QUESTIONS:
+                events += loop.wait_for(text_field(part, "callID"))
+            events += self._result(loop, part, loop.at, at)
+        return events
 
     def _result(self, loop: OpenLoop, part: Fields, ended: str, at: datetime) -> list[Fields]:
         state, call, name = object_field(part, "state"), text_field(part, "callID"), text_field(part, "tool")
@@ -206,6 +230,16 @@ class OpenCodeReader:
         if isinstance(child, str) and child:
             events.append(loop.link(call, name, loop_id(self._session, child)))
         return events
+
+
+def _report(loop: OpenLoop, found: Fields) -> list[Fields]:
+    """Report the tokens and the cost of an answer, or of a step of it."""
+    tokens, cost = object_field(found, "tokens"), found.get("cost")
+    cache = counts(object_field(tokens, "cache"), {"cache_read": "read", "cache_write": "write"})
+    own = counts(tokens, _USAGE)
+    own["output"] += own["reasoning"]
+    is_cost = isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0
+    return loop.set_usage(own | cache, float(cost) if is_cost else -1.0)  # type: ignore[arg-type]
 
 
 def _is_whole(part: Fields) -> bool:

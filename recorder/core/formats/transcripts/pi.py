@@ -22,7 +22,8 @@ from recorder.core.formats.transcripts.fields import (
     thinking,
     time_text,
 )
-from recorder.core.formats.transcripts.open_loop import OpenLoop, loop_of_line
+from recorder.core.formats.transcripts.line_loops import keep_unknown, loop_of_line
+from recorder.core.formats.transcripts.open_loop import OpenLoop
 from recorder.core.formats.transcripts.repeats import LineKey, key_hash
 from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
@@ -55,6 +56,7 @@ class PiReader:
         self._about = object_field(stored, "about")
         self._last = text_field(stored, "last")  # id of the last message
         self._loops = cast("dict[str, str]", stored.get("loops") or {})  # by id of a message
+        self._types = cast("dict[str, int]", stored.get("types") or {})  # unknown ones
         loop = stored.get("loop")
         self._loop = OpenLoop.load(loop) if isinstance(loop, dict) else None
 
@@ -65,6 +67,7 @@ class PiReader:
             "about": self._about,
             "last": self._last,
             "loops": cast("Json", self._loops),
+            "types": cast("Json", self._types),
             "loop": None if self._loop is None else self._loop.dump(),
         }
 
@@ -80,8 +83,8 @@ class PiReader:
             reading.events = self._compaction(line, now)
         elif kind in ("usage", "branch_summary"):
             reading.events = self._other_call(line, now)
-        else:
-            reading.understood = kind in _HEADS
+        elif kind not in _HEADS:
+            keep_unknown(reading, line, self._types)
         identity = text_field(line, "id")
         if kind != "session" and identity:
             self._last = identity

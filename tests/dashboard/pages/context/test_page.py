@@ -33,7 +33,7 @@ def nano(amount):
 def test_a_project_without_calls_has_an_empty_page(see):
     page = see()
 
-    assert "Nothing to tell in the last 14 days" in page
+    assert "Nothing to tell in the last 7 days" in page
     assert 'href="?since=30d"' in page
     assert "$" not in words(page)
 
@@ -183,5 +183,5 @@ def test_lines_that_wait_are_counted(feed, see, monkeypatch):
 
 def test_the_api_refuses_what_it_cannot_read(see, client):
     see()
-    for query in ("since=yesterday", "since=2099-01-01", "since=2026-02-03&until=2026-02-01"):
+    for query in ("since=soon", "since=2099-01-01", "since=2026-02-03&until=2026-02-01"):
         assert client.get(f"/api/v1/context/causes?project=default&{query}").status_code == 400

@@ -30,11 +30,11 @@ def test_one_click_changes_every_past_figure_of_the_price_and_only_those(feed, s
     set_price()
     assert "Cost $1.00 +" in words(see())
 
-    answer = client.post(f"{PATH}?since=7d")
+    answer = client.post(f"{PATH}?since=30d")
     finish()
 
     page = words(see())
-    assert answer["Location"] == "/p/default/costs?since=7d#prices"
+    assert answer["Location"] == "/p/default/costs?since=30d#prices"
     assert "Cost $1.15 Tokens" in page
     assert "has no price" not in page
     assert "has a price now" not in page

@@ -3,6 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 
+from dashboard.pages.costs.params import SORTS
 from recorder.models import LoopRecord, Membership, Project, Turn
 from tests.dashboard.page_model import parse
 from tests.dashboard.pages.costs.conftest import config, loop
@@ -29,8 +30,8 @@ def _texts(element):
 def test_a_page_without_data_has_empty_states(see):
     page = see()
 
-    assert "No costs in the last 14d." in page
-    assert "No loop ended in the last 14d." in page
+    assert "No costs in the last 7d." in page
+    assert "No loop ended in the last 7d." in page
     assert "No prices yet." in page
     assert "$0" not in words(page)
 
@@ -75,6 +76,34 @@ def test_the_table_can_be_grouped_by_every_key(feed, see, by):
     assert "$2.25" in shown
 
 
+@pytest.mark.parametrize("sort", SORTS)
+def test_every_column_sorts(feed, see, sort):
+    feed(*loop(tokens=1_000_000), *loop("t.a.1", tokens=500_000, snapshot=GPT))
+    page = parse(see(f"?sort={sort}"))
+    (table,) = [e for e in page.walk() if e.attributes.get("aria-label") == "Costs by config"]
+    (head,) = [e for e in table.walk() if "aria-sort" in e.attributes]
+    (link,) = [e for e in head.walk() if e.tag == "a"]
+
+    is_down = sort.startswith("-")
+    assert head.attributes["aria-sort"] == ("descending" if is_down else "ascending")
+    other = sort[1:] if is_down else f"-{sort}"
+    assert link.attributes["href"] == ("?" if other == "-cost" else f"?sort={other}")
+
+
+def test_rows_are_in_the_order_of_a_column_and_unknown_values_last(feed, see):
+    feed(*loop(tokens=1_000_000), *loop("t.a.1", tokens=500_000, snapshot=GPT))
+    feed(*loop("u.a.1", tokens=400_000, snapshot=config("home-grown", "local")))
+
+    def names(sort):
+        rows = words(see(f"?by=model&sort={sort}")).partition("By model")[2].partition("Failed ")[2]
+        return sorted(("claude-haiku-4-5", "gpt-4o", "home-grown"), key=rows.index)
+
+    assert names("-cost") == ["gpt-4o", "claude-haiku-4-5", "home-grown"]
+    assert names("cost") == ["claude-haiku-4-5", "gpt-4o", "home-grown"]
+    assert names("input") == ["home-grown", "gpt-4o", "claude-haiku-4-5"]
+    assert names("-name") == ["home-grown", "gpt-4o", "claude-haiku-4-5"]
+
+
 def test_filters_exclude_other_rows(feed, see):
     feed(
         *loop(tokens=1_000_000),
@@ -83,7 +112,7 @@ def test_filters_exclude_other_rows(feed, see):
 
     assert "Cost $1.25" in words(see("?model=gpt-4o"))
     assert "Cost $2.25" in words(see("?agent=agent-a"))
-    assert "No matches in the last 14d." in see("?agent=nobody")
+    assert "No matches in the last 7d." in see("?agent=nobody")
     assert "Ignored since “forever”" in see("?since=forever")
 
 
@@ -116,7 +145,7 @@ def test_a_model_without_a_price_is_listed_and_never_free(feed, see):
         page
     )
     assert "$0" not in words(page)
-    assert "No prices for the last 14d." in page
+    assert "No prices in the last 7d." in page
     assert 'name="input.1"' in page
 
 
@@ -178,7 +207,7 @@ def test_fifty_rows_take_as_many_queries_as_one(feed, see, django_assert_num_que
     with django_assert_num_queries(queries):
         page = see(f"?by={by}")
     shown = words(page)
-    assert ("The total has 10 more." in shown) is (by != "session")
+    assert ("The total has 10 more, which cost less." in shown) is (by != "session")
     assert ("other sessions 11 11" in shown) is (by == "session")
 
 
@@ -206,8 +235,8 @@ def test_durations_follow_the_filters(feed, see):
 def test_the_links_of_the_table_keep_the_period_and_the_filters(feed, see):
     feed(*loop())
 
-    assert 'href="?since=7d&amp;q=-tool%3Ax+agent%3Aagent-a&amp;by=agent&amp;judge=0"' in see(
-        "?by=agent&since=7d&judge=0&q=-tool:x"
+    assert 'href="?since=30d&amp;q=-tool%3Ax+agent%3Aagent-a&amp;by=agent&amp;judge=0"' in see(
+        "?by=agent&since=30d&judge=0&q=-tool:x"
     )
 
 

@@ -15,7 +15,7 @@ def parse(query=""):
 
 
 def test_an_empty_query_string_means_fourteen_days_by_config():
-    assert parse() == Params(since="14d", by="config", q="", sub=True, judge=True)
+    assert parse() == Params(since="7d", by="config", q="", sub=True, judge=True)
     assert parse().query == "?"
 
 
@@ -32,8 +32,8 @@ def test_agents_and_models_of_menus_and_older_addresses_are_written_into_the_que
 
 
 def test_a_link_to_one_value_replaces_the_others_of_its_key():
-    assert parse("q=tag:x+agent:[a,b]&since=7d").only("agent", "c d") == (
-        "?since=7d&q=tag%3Ax+agent%3A%22c+d%22"
+    assert parse("q=tag:x+agent:[a,b]&since=30d").only("agent", "c d") == (
+        "?since=30d&q=tag%3Ax+agent%3A%22c+d%22"
     )
 
 

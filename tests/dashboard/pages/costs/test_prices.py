@@ -17,7 +17,7 @@ PATH = "/p/default/costs/prices"
 @pytest.fixture
 def post(client, see):
     def post(**given):
-        return client.post(f"{PATH}?since=7d", given)
+        return client.post(f"{PATH}?since=30d", given)
 
     return post
 
@@ -25,7 +25,7 @@ def post(client, see):
 @pytest.fixture
 def withdraw(client, see):
     def withdraw(price):
-        return client.post(f"{PATH}/withdraw?since=7d", {"price": price})
+        return client.post(f"{PATH}/withdraw?since=30d", {"price": price})
 
     return withdraw
 
@@ -39,7 +39,7 @@ def test_a_price_applies_to_new_calls(feed, see, post):
     feed(*loop(tokens=1_000_000, snapshot=QWEN))
 
     answer = post(**PRICE)
-    assert answer["Location"] == "/p/default/costs?since=7d#prices"
+    assert answer["Location"] == "/p/default/costs?since=30d#prices"
 
     page = words(see())
     assert "qwen3-coder-30b local 0.15 0.60 as output 0.15 0.15 0.15 always override by reader" in page
@@ -86,7 +86,7 @@ def test_a_withdrawn_price_does_not_apply_to_new_calls(feed, see, post, withdraw
     feed(*loop(tokens=1_000_000, snapshot=QWEN))
 
     answer = withdraw(Price.objects.get(is_own=True).pk)
-    assert answer["Location"] == "/p/default/costs?since=7d#prices"
+    assert answer["Location"] == "/p/default/costs?since=30d#prices"
 
     page = words(see())
     assert re.search(r"always override by reader withdrawn \d+ \w+ \d\d:\d\d by reader", page)

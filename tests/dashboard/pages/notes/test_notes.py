@@ -104,7 +104,7 @@ def test_the_tree_and_the_button_count_notes(noted, loop):
 def test_the_timeline_counts_the_notes_of_loops_and_turns(noted, loop):
     pk = noted.sessions.get().pk
     timeline = loop("1", query="?tab=timeline").part(f"session-timeline-{pk}")
-    assert "Completed 3 9.0s" in timeline, "on the lane of the loop"
+    assert "No prompt 3 9.0s" in timeline, "on the lane of the loop"
     assert "Turn 1 7.0s Turn 2 1 1 1.0s" in timeline
     anchor = EventRecord.objects.filter(type="TurnEnd").latest("pk").pk
     before = loop("1", query=f"?tab=timeline&at={anchor - 1}")

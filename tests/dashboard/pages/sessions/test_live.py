@@ -188,7 +188,7 @@ def test_a_row_is_rendered_again_only_when_it_changed(see, feed, monkeypatch):
     see()
     assert not [name for name, _ in rendered if name == "sessions/row"]
     feed(*loop.whole_turn("two"))
-    assert "2 turns" in see().text
+    assert 'data-column="turns">2</div>' in see().html
     busy = Session.objects.get(session_id="busy").pk
     assert [row for row in rendered if row[0] == "sessions/row"] == [("sessions/row", busy)]
 

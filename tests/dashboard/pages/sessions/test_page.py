@@ -22,7 +22,7 @@ def test_a_session_is_titled_by_its_first_prompt_and_shows_its_usage(see, feed):
     assert page.titles == ["Ask why is the build red?"]
     assert page.states == ["completed"]
     assert "coder" in page.text
-    assert "1 / 1 turn" in page.text
+    assert 'data-column="turns">1</div>' in page.html
     assert "claude-sonnet-4-5" in page.text
     assert "10 input" in page.html
 

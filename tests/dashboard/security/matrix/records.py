@@ -1,11 +1,12 @@
 """Records of a project, with a word of its own in every text."""
 
 import json
+from contextlib import contextmanager
 from decimal import Decimal
 from itertools import count
 
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from recorder.access import saved_views, share_links, signin_links, tokens
@@ -162,3 +163,18 @@ def tables(but=("django_session",)):
                 cursor.execute(f"SELECT * FROM {connection.ops.quote_name(name)}")
                 found[name] = sorted(map(repr, cursor.fetchall()))
     return found
+
+
+@contextmanager
+def nothing_changed():
+    """Roll back what is done in it, and fail if it changed a table.
+
+    To read all tables takes longer than a request: that is done if a row was written.
+    """
+    with transaction.atomic():
+        written, after = rows_written(), None
+        yield
+        if rows_written() != written:
+            after = tables()
+        transaction.set_rollback(True)
+    assert after is None or after == tables()

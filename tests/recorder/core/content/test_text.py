@@ -1,10 +1,12 @@
 """Text for database columns: clean, excerpt, one line, Markdown."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recorder.core.content.text import clean, excerpt, one_line, strip_markdown
+from recorder.core.content.text import TOO_DEEP, clean, excerpt, json_text, one_line, strip_markdown
 
 
 def test_characters_that_no_database_stores_are_replaced():
@@ -54,3 +56,16 @@ def test_a_markdown_table_loses_its_frame():
     text = "| | parts | lag |\n|---|:-:|---|\n| dual writes | none | 0 |\na | b"
 
     assert strip_markdown(text) == "parts | lag\n\ndual writes | none | 0\na | b"
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_value_too_deep_to_be_written_is_cut_and_says_so(indent):
+    value = ["leaf"]
+    for _ in range(5_000):
+        value = [value, {"beside": "kept"}]
+
+    written = json_text(value, indent=indent)
+
+    assert written.count("kept") > 10
+    assert TOO_DEEP in written
+    assert json.loads(json_text({"a": [1, "é"]}, indent=indent)) == {"a": [1, "é"]}

@@ -1,5 +1,7 @@
 """Relations of loops: groups, runs, orphans, parents and sub-agents."""
 
+import pytest
+
 from recorder.core.records import Anomaly, ChildRef, Compaction, EventRecord, Group, Loop, Session, Turn
 from tests.phi_core.scenarios import events, tape
 from tests.support.build import (
@@ -170,3 +172,25 @@ def test_a_stated_link_is_made_from_either_side():
         assert play.session("t").spawn_tool_call_id == "c1"
     assert parent_first.one(ChildRef).certainty == "inferred"
     assert parent_first.one(ChildRef).child is parent_first.loop("t.a.1")
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (0, 2, 1)])
+def test_a_sub_agent_that_names_its_call_is_linked_once_in_any_order(order):
+    spawned = {"spawned_by": {"tool_call_id": "t1", "tool_name": "Agent"}}
+    child = agent_start("s.child", parent="s.a.1", is_sub_agent=True, metadata=spawned, at=2)
+    link = ours("SubAgentLinked", None, parent_loop_id="s.a.1", tool_call_id="t1", tool_name="Task")
+    link |= {"child_session_id": "s", "child_loop_id": "s.child"}
+    told = [agent_start("s.a.1"), child, link]
+    play = Play(*[told[at] for at in order])
+
+    ref = play.one(ChildRef)
+    assert (ref.loop, ref.child, ref.tool_name) == (play.loop("s.a.1"), play.loop("s.child"), "Task")
+    assert (play.loop("s.child").parent, play.session().sub_agents) == (play.loop("s.a.1"), 1)
+    assert play.anomalies() == []
+
+
+@pytest.mark.parametrize("call", [None, 7, {}, {"tool_call_id": ""}, {"tool_call_id": ["t1"]}])
+def test_metadata_that_name_no_call_link_nothing(call):
+    child = agent_start("s.child", parent="s.a.1", is_sub_agent=True, metadata={"spawned_by": call})
+
+    assert Play(agent_start("s.a.1"), child).of(ChildRef) == []

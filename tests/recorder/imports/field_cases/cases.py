@@ -14,6 +14,7 @@ from pathlib import Path
 from django.db.models import Sum
 
 from loopscope_client.transcripts import opencode
+from loopscope_client.transcripts.agent_meta import meta_line
 from loopscope_client.transcripts.files import producer_name
 from recorder.imports.detect import recordings
 from recorder.imports.import_files import import_files
@@ -36,15 +37,9 @@ from recorder.models import (
 FOLDER = Path(__file__).parents[3] / "tapes" / "field-cases" / "transcripts"
 # Cases whose expected values the records do not have yet, and what is missing.
 KNOWN = {
-    "cc03": "the calls of an advisor",
     "cc08": "the link of a workflow's agents",
-    "cc15": "the price of the fast mode",
-    "cc25": "a file with a run of NUL bytes",
     "cc36": "the cost that the agent reports",
-    "cc42": "links that `meta.json` alone has",
     "cc44": "the cost that the agent reports",
-    "gm04": "chats that are one document",
-    "oc01": "a message that is not finished",
 }
 CASES = sorted(
     path.parent.name for path in FOLDER.glob("*/*/EXPECT.json") if path.parent.name[:4] not in KNOWN
@@ -80,7 +75,8 @@ def streams(case):
             found += _sessions_of(path)
         elif path.suffix == ".jsonl" and path.name != "journal.jsonl":
             lines = [line for line in path.read_bytes().split(b"\n") if line.strip()]
-            found.append(Stream(path.name, producer_name(form_of(case), path.name, lines[0]), lines))
+            name = producer_name(form_of(case), path.name, lines[0])
+            found.append(Stream(path.name, name, [*filter(None, [meta_line(path, lines[0])]), *lines]))
     return sorted(found, key=_began)
 
 
@@ -88,7 +84,7 @@ def _sessions_of(path):
     with closing(sqlite3.connect(path)) as store:
         return [
             Stream(session, opencode.session_producer(session), lines)
-            for session, lines in opencode.sessions(store)
+            for session, lines in opencode.sessions(store, with_running=True)
         ]
 
 

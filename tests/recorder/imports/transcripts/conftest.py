@@ -33,9 +33,9 @@ def record():
     return recorded
 
 
-def begin(project, form, lines):
+def begin(project, form, lines, name="begun"):
     """Send lines of a stream that goes on."""
-    ingest(Batch(project.pk, "begun", 0, [json.dumps(line).encode() for line in lines], form))
+    ingest(Batch(project.pk, name, 0, [json.dumps(line).encode() for line in lines], form))
 
 
 def send(project, form, name, batches):

@@ -161,3 +161,59 @@ def test_a_summary_in_words_stays_and_none_is_made_up(record, payload, summary):
     (loop,) = record("codex", codex(answered(), ("compacted", payload), answered()))
 
     assert [compaction.summary for compaction in loop.compaction_records.all()] == [summary]
+
+
+def tokens(number):
+    return {"input_tokens": 100 * number, "output_tokens": 10 * number, "total_tokens": 110 * number}
+
+
+def counted(total, last=1):
+    """Return a report of older releases: the sum of all calls and the usage of the last one."""
+    info = {"total_token_usage": tokens(total), "last_token_usage": tokens(last)}
+    return ("event_msg", {"type": "token_count", "info": info})
+
+
+def usage_record(total, usage=1):
+    return ("token_usage_record", {"usage": tokens(usage), "thread_token_usage": tokens(total)})
+
+
+COMPACTED = ("compacted", {"message": "Added a test."})
+DONE = ("event_msg", {"type": "task_complete"})
+
+
+@pytest.mark.parametrize(
+    "reports",
+    [
+        (counted(1), counted(1), counted(3, 2), counted(3, 2), counted(4)),
+        (usage_record(1), usage_record(1), usage_record(3, 2), usage_record(3, 2), usage_record(4)),
+        (counted(1), usage_record(1), usage_record(3, 2), counted(3, 2), usage_record(4)),
+    ],
+)
+def test_the_call_that_wrote_the_summary_of_a_compaction_is_a_turn(record, reports):
+    """Its answer is not in the rollout, and only one of the reports about it counts."""
+    (loop,) = record("codex", codex(answered(), *reports[:-1], COMPACTED, answered(), reports[-1], DONE))
+
+    assert [turn.output_tokens for turn in loop.turn_records.order_by("ordinal")] == [10, 20, 10]
+    assert (loop.input_tokens, loop.status, loop.compaction_records.count()) == (400, "completed", 1)
+
+
+@pytest.mark.parametrize("report", [counted(2), usage_record(2)])
+def test_a_task_that_only_compacts_has_the_usage_of_its_call(record, report):
+    first = (counted(1) if report[0] == "event_msg" else usage_record(1), DONE)
+    _, loop = record("codex", codex(answered(), *first, task("t2"), report, COMPACTED, DONE))
+
+    assert (loop.turns, loop.output_tokens, loop.status) == (1, 10, "completed")
+
+
+def test_a_report_that_comes_again_behind_the_next_answer_changes_nothing(record):
+    reports = usage_record(2, 2), answered(), usage_record(2, 2), usage_record(3), DONE
+    (loop,) = record("codex", codex(answered(), *reports))
+
+    assert [turn.output_tokens for turn in loop.turn_records.order_by("ordinal")] == [20, 10]
+
+
+def test_a_sum_that_a_rollout_begins_with_is_no_call_of_its_own(record):
+    """A fork that refers to its origin goes on from the sum of the origin."""
+    (loop,) = record("codex", codex(counted(7), answered(), counted(8), DONE))
+
+    assert (loop.turns, loop.output_tokens) == (1, 10)

@@ -222,7 +222,7 @@ def test_a_store_is_followed_with_its_write_ahead_log(store):
     session = store.session("ses_1")
     store.prompt(session, "One")
     answer = store.answer(session, "Answer one")
-    assert imported(store, flush=False).events == 2
+    assert imported(store, flush=False).events == 3
     assert LoopRecord.objects.get().turns == 0
 
     store.finish(answer)
@@ -323,3 +323,25 @@ def test_damaged_rows_lose_nothing_else(store):
 
     assert (report.problems, report.rejected) == ([], 0)
     assert LoopRecord.objects.get().turns == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_is_shown_while_it_is_written_and_a_question_waits(store):
+    session = store.session("ses_1")
+    store.prompt(session, "One")
+    asked = {"status": "running", "input": {"questions": []}, "time": {"start": store.now}}
+    answer = store.answer(session, "I ask", tools=[("c1", "question", asked)])
+    imported(store, flush=False)
+    loop = LoopRecord.objects.get()
+    assert (loop.status, loop.turns, loop.tool_calls, loop.waiting) == ("running", 0, 1, 1)
+
+    (part,) = store.db.execute("SELECT id FROM part WHERE data LIKE '%question%'").fetchone()
+    store.change("part", part, state=done(time={"start": store.now - 4, "end": store.now}))
+    store.finish(answer)
+    store.finish(store.answer(session, "Done"))
+    imported(store)
+
+    loop.refresh_from_db()
+    assert (loop.outcome, loop.turns, loop.tool_calls, loop.waiting) == ("completed", 2, 1, 0)
+    assert loop.output_tokens == 30
+    assert [each.decision for each in loop.approvals.all()] == ["granted"]

@@ -280,7 +280,8 @@ BODIES = {  # name: (body, headers, status)
     "gzip-cut": (gzip.compress(b"{}")[:-4], {"content-encoding": "gzip"}, 400),
     "gzip-bomb": (gzip.compress(b" " * 64 * 1024 * 1024), {"content-encoding": "gzip"}, 413),
     "gzip-in-gzip": (gzip.compress(gzip.compress(b"{}")), {"content-encoding": "gzip"}, 400),
-    "deflate": (b"{}", {"content-encoding": "deflate"}, 415),
+    "not-deflate": (b"{}", {"content-encoding": "deflate"}, 400),
+    "brotli": (b"{}", {"content-encoding": "br"}, 415),
     "form": (b"a=1", {"media": "application/x-www-form-urlencoded"}, 415),
 }
 

@@ -42,7 +42,7 @@ def record(lines):
 def approvals(project):
     found = Approval.objects.filter(session__project=project)
     names = ("decision", "reason", "decision_scope", "kind", "command", "inferred")
-    return [*found.values_list(*names)]
+    return sorted(found.values_list(*names), key=repr)
 
 
 @pytest.mark.parametrize("capture", [CLAUDE, CODEX])

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import zlib
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
@@ -140,6 +141,8 @@ def test_a_token_may_be_percent_encoded_as_in_the_variable_of_the_specification(
         (b"[]", {}, 400),
         (b"\xff\xff\xff", {"content_type": PROTOBUF}, 400),
         (b"not gzip", {"content_encoding": "gzip"}, 400),
+        (b"not deflate", {"content_encoding": "deflate"}, 400),
+        (zlib.compress(b" " * (64 * 1024 * 1024)), {"content_encoding": "deflate"}, 413),
         (body(span()), {"content_type": "text/plain"}, 415),
         (body(span()), {"content_encoding": "br"}, 415),
         (gzip.compress(b" " * (64 * 1024 * 1024)), {"content_encoding": "gzip"}, 413),
@@ -153,6 +156,13 @@ def test_an_unreadable_body_is_refused_whole(token, content, headers, status):
     if answer.headers["content-type"] == JSON:
         assert answer.json["code"] == 3  # google.rpc.Code INVALID_ARGUMENT
         assert answer.json["message"]
+
+
+def test_a_body_may_be_deflated(token):
+    answer = send(zlib.compress(body(span())), token, content_encoding="deflate")
+
+    assert (answer.status, answer.json) == (200, {})
+    assert JournalEvent.objects.filter(kind="line").count() == 1
 
 
 def test_a_body_without_a_key_of_ours_is_refused(token):
@@ -216,7 +226,7 @@ def test_repeated_history_is_stored_once(token):
         send(body(span(spanId=f"{number:016x}", attributes=[*span()["attributes"], history])), token)
     read()
 
-    lines = JournalEvent.objects.filter(kind="line")
+    lines = JournalEvent.objects.filter(kind="line").order_by("pk")
     assert sum(lines.values_list("size", flat=True)) > 30 * len(text)
     assert sum(len(line.own) for line in lines) < 10 * len(text), "each new message once"
     assert [*texts(lines.values_list("pk", flat=True)).values()][-1].count(text.encode()) == 8

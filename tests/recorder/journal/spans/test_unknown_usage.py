@@ -57,8 +57,6 @@ def test_a_sum_with_a_call_of_unknown_usage_says_so(project):
     assert found["cost_usd"] is not None
 
 
-def test_a_failed_call_without_tokens_used_none(project):
-    session = recorded(project, call("ab", error=True))
-    found = fields(session)
-    assert (found["usage"].input, found["buckets"].uncached_input, found["unpriced"]) == (0, 0, False)
-    assert found["cost_usd"] in ("0", None)
+def test_a_failed_call_without_tokens_is_of_unknown_cost(project):
+    """A call that timed out may be billed."""
+    assert fields(recorded(project, call("ab", error=True))) == UNKNOWN

@@ -7,14 +7,15 @@ the same; without any the services and users must be, and the second loop must r
 the call with its arguments. Loops with different users are never joined. Of several open calls the latest
 one is meant.
 
-Cost: linear in the number of loops, and of calls that stay open.
+Cost: linear in the number of loops and calls. Of the open calls of one name the last `OPEN_MAX` are known.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from math import inf
 
 from recorder.core.formats.otlp.plan.calls import Call, are_apart
 from recorder.core.formats.otlp.plan.loops import LoopPlan
@@ -22,23 +23,30 @@ from recorder.core.formats.otlp.spans.digest import Digest
 
 WAIT_NS = 3_600_000_000_000  # from an answer to the model call that is sent the results of its tools
 
+OPEN_MAX = 50
+
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """A tool call that an answer asked for, and the model calls that were sent its result."""
+    """A tool call that an answer asked for, and when model calls that were sent its result were answered."""
 
     loop: LoopPlan
     span: Digest
-    answers: list[Digest] = field(default_factory=list)
+    is_answered: bool = False  # also by a call that failed
+    answered_at: float = inf
+
+    def add(self, answer: Digest) -> None:
+        """Add a model call that was sent the result."""
+        self.is_answered = True
+        if not answer.error:
+            self.answered_at = min(self.answered_at, answer.end)
 
     def is_over(self, at: int) -> bool:
         """Return whether nothing that begins from now on belongs to it: it was answered, or left alone.
 
         A failed call is sent again, and several answers may be sampled at once.
         """
-        return self.span.end + WAIT_NS < at or any(
-            not answer.error and answer.end <= at for answer in self.answers
-        )
+        return self.span.end + WAIT_NS < at or self.answered_at <= at
 
 
 _Requests = defaultdict[str, list[_Request]]  # by the name of the call, as of `requested` and `answered`
@@ -74,13 +82,17 @@ def join_bare(plans: dict[str, LoopPlan]) -> None:
     """Join the bare ones of some loops, which are given by key, to those that they continue."""
     by_prompt: dict[str, LoopPlan] = {}
     requests: _Requests = defaultdict(list)
+    last: dict[str, Call] = {}  # by key of a loop: the call that began last
     bare = [plan for plan in plans.values() if plan.is_bare]
     for plan in sorted(bare, key=lambda plan: (_start(plan), plan.key)):
         prompts = list(_prompts(plan))
         open_calls = list(_open_calls(plan))
         continued = _continued(plan, requests)
         same = (by_prompt[name] for name in prompts if name in by_prompt)
-        into = next((loop for loop in same if not _is_next(plan, loop)), continued) or plan
+        into = next((loop for loop in same if not _is_next(plan, last.get(loop.key))), continued) or plan
+        calls = [*plan.calls, *([last[into.key]] if into.key in last else [])]
+        if calls:
+            last[into.key] = max(calls, key=lambda call: (call.span.start, call.span.id))
         if into is not plan:
             into.calls += plan.calls
             into.spans += plan.spans
@@ -94,15 +106,16 @@ def _continued(plan: LoopPlan, requests: _Requests) -> LoopPlan | None:
     """Return the loop whose calls a loop runs, or was sent the results of; note these as answered."""
     found: list[LoopPlan] = []
     for span, name in _named_calls(plan):
-        waiting = [each for each in requests[name] if not each.is_over(span.start)]
+        waiting = [each for each in requests[name] if not each.is_over(span.start)][-OPEN_MAX:]
         requests[name] = waiting
         before = [
             each for each in waiting if each.span.start <= span.start and not are_apart(each.span, span)
         ]
-        request = max(before, key=lambda each: (not each.answers, each.span.start), default=None)
+        request = max(before, key=lambda each: (not each.is_answered, each.span.start), default=None)
         if request is not None:
             found.append(request.loop)
-            request.answers += [span] if span.kind == "model" else []
+            if span.kind == "model":
+                request.add(span)
     return next(iter(found), None)
 
 
@@ -139,12 +152,14 @@ def _prompts(plan: LoopPlan) -> Iterator[str]:
             yield f"{span.session or _without_session(span)} {span.prompt}"
 
 
-def _is_next(plan: LoopPlan, before: LoopPlan) -> bool:
-    """Return whether a loop follows an answered one: Gemini CLI may give all prompts of a session one id."""
+def _is_next(plan: LoopPlan, last: Call | None) -> bool:
+    """Return whether a loop follows one whose last call is answered, although their prompts have one id.
+
+    Gemini CLI may give all prompts of a session the id of the session.
+    """
     span = plan.calls[0].span if plan.calls else None
-    if span is None or span.prompt != span.session or not before.calls:
+    if span is None or span.prompt != span.session or last is None:
         return False
-    last = max(before.calls, key=lambda call: (call.span.start, call.span.id))
     return not (last.calls or last.span.error) and last.span.end <= span.start
 
 

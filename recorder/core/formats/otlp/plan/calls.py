@@ -1,13 +1,14 @@
 """Spans that describe one model call, and log records that complete it.
 
 Two spans are one call when one is a descendant of the other without an agent or tool between them; when one
-without messages and usage precedes the other beside it; when they share the provider's id of the response and
-overlap in time, as an id may come again from a cache or a local model; or when a parentless span of the
-anthropic client lies inside the other's time, with the same model and tokens: some instrumentations count
-the one output token of Anthropic's first stream event twice. The outer one gives the structure, the others
-what it lacks.
+without messages and usage precedes the other beside it; when two instrumentations write them beside each
+other, as of `siblings`; when they share the provider's id of the response and overlap in time, as an id may
+come again from a cache or a local model; or when a parentless span of a provider's client lies inside the
+other's time, with the same model and tokens: some instrumentations count the one output token of Anthropic's
+first stream event twice. The outer one gives the structure, the others what it lacks.
 
-Cost: O(n log n) for n spans and log records, unless many calls overlap in time.
+Cost: O(n log n) for n spans and log records. Of calls that overlap in time with equal figures the first
+`AROUND_MAX` are looked at.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
-from itertools import count, pairwise
+from itertools import count, islice, pairwise
 
+from recorder.core.formats.otlp.plan import siblings
 from recorder.core.formats.otlp.plan.by_time import ByTime
+from recorder.core.formats.otlp.plan.calls_of_notes import AROUND_MAX, TEXTS, CallsOfNotes
 from recorder.core.formats.otlp.spans import usage
 from recorder.core.formats.otlp.spans.digest import Digest
 from recorder.core.records import Json
@@ -29,9 +32,8 @@ _UNNAMED = "unnamed-call-"
 _UNNAMED_ID = re.compile(rf"{_UNNAMED}([0-9]+)-[0-9a-f]*")
 _ANSWER = "gen_ai.assistant.message"  # log record of an answer that a later call was sent
 _SAME_MAX = 8  # calls with one id of the response at one time that are distinguished
-_CLIENTS = frozenset(("anthropic",))  # clients that emit spans of their own beside a framework's
+CLIENTS = frozenset(("anthropic", "openai"))  # clients that emit spans of their own beside a framework's
 SKEW_NS = 2_000_000_000  # clocks of two processes differ at most so much
-_LATE_NS = 5_000_000_000  # a log record of a call is written at most so long after it
 
 
 @dataclass(slots=True)
@@ -42,6 +44,8 @@ class Call:
     others: list[Digest] = field(default_factory=list)
     notes: list[Digest] = field(default_factory=list)  # log records
     failures: list[Digest] = field(default_factory=list)  # log records of failed requests that it repeats
+    figures: Digest | None = None  # the span of its agent, if that alone reports usage and cost
+    text: Digest | None = None  # the span of its agent, if that alone has the answer
 
     @property
     def sources(self) -> list[Digest]:
@@ -56,11 +60,12 @@ class Call:
         for note in self.notes:
             if note.usage is not None and (found is None or len(note.usage) > len(found)):
                 found = note.usage
-        return found
+        return self.figures.usage if found is None and self.figures is not None else found
 
     @property
     def cost_nano(self) -> int:
-        return max((each.cost_nano for each in self.sources), default=-1)
+        lines = self.sources if self.figures is None else [*self.sources, self.figures]
+        return max(each.cost_nano for each in lines)
 
     @property
     def calls(self) -> list[list[str]]:
@@ -68,6 +73,12 @@ class Call:
         found = next((each.calls for each in self.sources if each.calls), [])
         places = count()
         return [[call or f"{_UNNAMED}{next(places)}-{self.span.id}", name] for call, name in found]
+
+    @property
+    def asks(self) -> list[str]:
+        """Return the fingerprint of each of `calls`, as of `content.history`; "" if it is not known."""
+        found = next((each for each in self.sources if each.calls), self.span)
+        return [*found.asks, *[""] * len(found.calls)][: len(found.calls)]
 
     @property
     def results(self) -> list[list[Json]]:
@@ -107,6 +118,8 @@ def calls_of(spans: dict[Key, Digest], notes: Sequence[Digest]) -> list[Call]:
     joined = _Joined(_outermost(models, spans))
     _join_preparations(models, joined)
     _join_by_response(models, joined)
+    for span, other in list(siblings.model_pairs(span for span in models if joined.is_outer(span))):
+        joined.add(span, other)
     _join_by_time(models, joined)
     calls = {key: Call(spans[key]) for key, of in joined.outer.items() if of == key}
     for key, of in joined.outer.items():
@@ -235,7 +248,7 @@ def overlapping(spans: Sequence[Digest], skew_ns: int = 0) -> list[list[Digest]]
 def _join_by_time(models: Sequence[Digest], joined: _Joined) -> None:
     """Join the spans of clients to those around them, first to those that report the same output tokens."""
     counted = [span for span in models if joined.is_outer(span)]
-    clients = [span for span in counted if span.runtime in _CLIENTS and not span.has_text]
+    clients = [span for span in counted if is_client(span)]
     if not clients:
         return
     around = _Around(counted)
@@ -244,7 +257,7 @@ def _join_by_time(models: Sequence[Digest], joined: _Joined) -> None:
         for span in clients:
             found = (
                 other
-                for other in around.spans(span, more_output)
+                for other in islice(around.spans(span, more_output), AROUND_MAX)
                 if joined.is_outer(span)
                 and joined.is_outer(other)
                 and not (more_output and key_of(other) in with_client)
@@ -253,6 +266,16 @@ def _join_by_time(models: Sequence[Digest], joined: _Joined) -> None:
             if (other := next(found, None)) is not None:
                 joined.add(span, other)
                 with_client.add(key_of(other))
+
+
+def is_client(span: Digest) -> bool:
+    """Return whether a span may be that of a provider's client inside a framework's, as nothing else says.
+
+    Other clients than Anthropic's name the response of a call, unless it failed.
+    """
+    if span.usage is None and span.error:
+        return span.runtime in CLIENTS
+    return span.runtime == "anthropic" and not span.has_text
 
 
 class _Around:
@@ -287,7 +310,8 @@ class _Around:
 
 def _may_be_one(span: Digest, other: Digest) -> bool:
     """Return whether a span may be of the same call as one around it: two ids of responses are two calls."""
-    return other is not span and not (span.response and other.response) and not are_apart(span, other)
+    is_other = other is not span and other.emitter != span.emitter
+    return is_other and not (span.response and other.response) and not are_apart(span, other)
 
 
 def _add_notes(calls: Sequence[Call], notes: Sequence[Digest]) -> None:
@@ -301,31 +325,16 @@ def _add_notes(calls: Sequence[Call], notes: Sequence[Digest]) -> None:
             if note.has_text and id(note) not in taken and call.span.id:
                 call.notes.append(note)
                 taken.add(id(note))
-    loose = [note for note in notes if id(note) not in taken and (note.usage or note.name in _TEXTS)]
-    by_time = ByTime(calls, lambda call: call.span)
+    loose = [note for note in notes if id(note) not in taken and (note.usage or note.name in TEXTS)]
+    around = CallsOfNotes(calls)
+    named = {(id(call), note.name) for call in calls for note in call.notes}  # a call has one of a name
     for note in sorted(loose, key=lambda note: (note.start, note.name, note.print)):
-        around = by_time.between(note.start - _LATE_NS, note.start)
-        if fitting := [call for call in around if _fits(note, call)]:
+        fitting = [
+            call
+            for call in around.calls(note)
+            if not (call.span.is_log or (id(call), note.name) in named or are_apart(note, call.span))
+        ]
+        if fitting:
             nearest = min(fitting, key=lambda call: (abs(note.start - call.span.end), call.span.start))
             nearest.notes.append(note)
-
-
-_TEXTS = frozenset(("assistant_response",))
-
-
-def _fits(note: Digest, call: Call) -> bool:
-    """Return whether a log record may be of a call of its time."""
-    span = call.span
-    if span.is_log or note.name in _names(call) or are_apart(note, span):
-        return False
-    if note.name in _TEXTS:
-        return note.id in ("", span.parent)
-    known, sent = call.span.usage, note.usage or {}
-    if known is None:
-        return True
-    thoughts = sent.get("reasoning", 0) if note.runtime in usage.EXCLUDES_REASONING else 0
-    return known["total_in"] == sent["total_in"] and known["output"] == sent["output"] - thoughts
-
-
-def _names(call: Call) -> set[str]:
-    return {note.name for note in call.notes}
+            named.add((id(nearest), note.name))

@@ -15,11 +15,12 @@ from dataclasses import replace
 
 from recorder.core.formats.otlp.plan.by_time import ByTime
 from recorder.core.formats.otlp.plan.calls import Call
-from recorder.core.formats.otlp.plan.loops import LoopPlan, ToolUse
+from recorder.core.formats.otlp.plan.loops import LoopPlan
 from recorder.core.formats.otlp.spans.digest import Digest
 from recorder.core.formats.otlp.spans.log_records import CALLS, FAILURES, TEXT, TOOLS
 
 _NEAR_NS = 5_000_000_000  # the text of an answer is written at most so long before or after the call's record
+NEAR_MAX = 25  # texts of a session before or after the end of a call that are looked at
 _RETRY_NS = 600_000_000_000  # a request is tried again at most so long after it failed
 _PROMPT = "user_prompt"
 
@@ -105,14 +106,6 @@ def add_failures(calls: list[Call], notes: Sequence[Digest], traces: Collection[
     calls.sort(key=lambda call: (call.span.start, call.span.end, call.span.id))
 
 
-def link(plan: LoopPlan, main: LoopPlan) -> None:
-    """Link the loop of a sub-agent to that of its prompt, and to the tool that ran it once that has ended."""
-    span = next(span for span in plan.all_spans() if span.owner)
-    plan.parent = main
-    uses = [use for use in main.tools if use.span is not None and use.span.child in (span.owner, plan.name)]
-    plan.via = next((use for use in uses if use.start <= plan.start <= use.end), _by_id(uses, span.owner))
-
-
 def close(plans: Iterable[LoopPlan], notes: Sequence[Digest]) -> None:
     """Mark the loops after which their session had another prompt: nothing more comes of them."""
     times = _Times(notes)
@@ -120,11 +113,7 @@ def close(plans: Iterable[LoopPlan], notes: Sequence[Digest]) -> None:
         spans = plan.all_spans()
         if plan.agent is None and spans and spans[0].is_log and not spans[0].owner:
             last = max(plan.start + 2, *(span.start for span in spans))
-            plan.is_closed = max(times.prompts.get(spans[0].session, ()), default=0) >= last
-
-
-def _by_id(uses: Sequence[ToolUse], owner: str) -> ToolUse | None:
-    return next((use for use in uses if use.span is not None and use.span.child == owner), None)
+            plan.is_closed = (times.prompts.get(spans[0].session) or [0])[-1] >= last
 
 
 def _model(note: Digest, times: _Times, names: dict[str, str]) -> Digest:
@@ -153,7 +142,9 @@ def _add_texts(calls: Sequence[Call], notes: Sequence[Digest]) -> None:
     for place, call in enumerate(calls):
         at, own = call.span.end, texts[call.span.session]
         first = bisect_left(own, at - _NEAR_NS, key=_start)
-        near = own[first : bisect_right(own, at + _NEAR_NS, key=_start)]
+        middle = bisect_left(own, at, key=_start)
+        last = min(bisect_right(own, at + _NEAR_NS, key=_start), middle + NEAR_MAX)
+        near = own[max(first, middle - NEAR_MAX) : last]
         pairs += [
             (abs(note.start - at), place, note.print, call, note)
             for note in near

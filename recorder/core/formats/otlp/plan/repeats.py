@@ -1,8 +1,8 @@
 """Spans that repeat others: sums of model calls, tool calls as several layers see them, and agents alone.
 
 A call is counted once. A model span around several model calls in sequence is a frame with their sum. A tool
-span below one of the same name, or of the Model Context Protocol, is the same call; so is one beside it,
-within its time, that names no call. What an agent span reports is a call if there is no model call below it.
+span below one of the same name, or of the Model Context Protocol, is the same call; so is one beside it of
+another instrumentation. What an agent span reports is a call if there is no model call below it.
 
 Cost: linear in the number of spans, but for sorting.
 """
@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from recorder.core.formats.otlp.plan import siblings
 from recorder.core.formats.otlp.plan.calls import Call, Key, key_of, overlapping
 from recorder.core.formats.otlp.plan.loops import LoopPlan, TurnPlan
 from recorder.core.formats.otlp.spans.digest import Digest
@@ -67,12 +68,9 @@ def repeated_tools(spans: Mapping[Key, Digest]) -> dict[Key, Key]:
             span.call and around.call and span.call != around.call
         ):
             outer[key] = of
-    beside: dict[tuple[str, str, str], list[Digest]] = defaultdict(list)
-    for span in spans.values():
-        if span.kind == "tool" and span.parent and key_of(span) not in outer:
-            beside[span.trace, span.parent, span.name].append(span)
-    for group in beside.values():
-        outer.update(_beside(group))
+    tools = (span for span in spans.values() if span.kind == "tool" and span.parent)
+    beside = siblings.tool_pairs(span for span in tools if key_of(span) not in outer)
+    outer.update((key_of(span), key_of(other)) for span, other in list(beside))
     for key in list(outer):
         seen = {key}
         while (of := outer[key]) in outer and of not in seen:
@@ -81,34 +79,38 @@ def repeated_tools(spans: Mapping[Key, Digest]) -> dict[Key, Key]:
     return {key: of for key, of in outer.items() if of not in outer}
 
 
-def _beside(group: list[Digest]) -> dict[Key, Key]:
-    """Return for tool spans of one name that name no call those around them in time by another scope."""
-    found: dict[Key, Key] = {}
-    paired: set[tuple[Key, str]] = set()
-    ordered = sorted(group, key=lambda span: (span.start, -span.end, span.id))
-    named = [span for span in ordered if span.call]
-    at = 0
-    for span in (each for each in ordered if not each.call):
-        while at < len(named) and named[at].end < span.end:
-            at += 1
-        if at < len(named) and named[at].start <= span.start and named[at].runtime != span.runtime:
-            mark = key_of(named[at]), span.runtime
-            if mark not in paired:
-                paired.add(mark)
-                found[key_of(span)] = key_of(named[at])
-    return found
-
-
 def add_agent_calls(plans: Sequence[LoopPlan]) -> None:
-    """Give agents a call of what their spans report, if no model call is below them; parents come first."""
-    with_calls: set[str] = set()  # keys of loops that calls are in or below
+    """Give agents what only their spans report; parents come first.
+
+    Without a model call below them that is a call. Else the last call has the usage, the cost and the answer
+    of the agent, each if no call has any.
+    """
+    with_calls: set[str] = set()  # keys of loops that calls are in or below,
+    with_figures: set[str] = set()  # and of those with calls that report usage
     for plan in reversed(plans):
         is_alone = not plan.calls and plan.key not in with_calls
         if is_alone and plan.agent is not None and _reports_call(plan.agent):
             plan.calls.append(Call(replace(plan.agent, kind="model")))
             plan.turns.append(TurnPlan(plan.calls[0]))
+        elif plan.turns and plan.agent is not None and plan.agent.runtime not in _CODING:
+            _complete(plan.turns[-1].call, plan, plan.agent, has_figures=plan.key in with_figures)
+        above = {plan.key, plan.parent.key} if plan.parent is not None else {plan.key}
         if plan.calls or plan.key in with_calls:
-            with_calls.update((plan.key, plan.parent.key) if plan.parent is not None else (plan.key,))
+            with_calls |= above
+        if plan.key in with_figures or any(map(_has_figures, plan.calls)):
+            with_figures |= above
+
+
+def _complete(last: Call, plan: LoopPlan, agent: Digest, *, has_figures: bool) -> None:
+    if agent.usage is not None and not has_figures and not any(map(_has_figures, plan.calls)):
+        last.figures = agent
+    is_silent = not any(each.has_text for call in plan.calls for each in call.sources)
+    if agent.answer and not agent.calls and is_silent:
+        last.text = agent
+
+
+def _has_figures(call: Call) -> bool:
+    return call.usage is not None or call.cost_nano >= 0
 
 
 def _reports_call(agent: Digest) -> bool:

@@ -8,19 +8,23 @@ traces of their own form one loop if their tool calls, or a prompt's id, join th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from recorder.core.formats.otlp.plan import log_records
 from recorder.core.formats.otlp.plan.bare import join_bare
 from recorder.core.formats.otlp.plan.calls import Key, calls_of, key_of, overlapping
+from recorder.core.formats.otlp.plan.forest import Forest
+from recorder.core.formats.otlp.plan.frames import frames_of
 from recorder.core.formats.otlp.plan.links import Links, depths_of, main_key
 from recorder.core.formats.otlp.plan.loops import LoopPlan, ToolUse
 from recorder.core.formats.otlp.plan.repeats import add_agent_calls, repeated_tools, without_sums
 from recorder.core.formats.otlp.plan.turns import make_turns
 from recorder.core.formats.otlp.spans.digest import Digest
 
-DEPTH_MAX = 200  # spans above another one that are looked at; captured traces have up to 18
+DEPTH_MAX = 200  # spans above one that are looked at for the root of a trace; captures have up to 18
+NOTES_MAX = 20  # log records of one tool call that are looked at
 _JOINING = frozenset(("gemini-cli",))  # runtimes whose model calls are traces of their own
 
 
@@ -40,15 +44,22 @@ def loops_of(digests: Iterable[Digest]) -> list[LoopPlan]:
 def _with_call_ids(spans: dict[Key, Digest]) -> dict[Key, Digest]:
     """Return spans whose tools have the id of their call also if only the node around them has it."""
     found = dict(spans)
+    calls: dict[Key, str] = {}  # by key of a node: its id of a call, else that of the nearest node above
     for key, span in spans.items():
-        above, seen = span, {span.id}
-        while span.kind == "tool" and not found[key].call:
-            node = spans.get((above.trace, above.parent))
-            if node is None or node.kind != "frame" or node.id in seen:
-                break
-            found[key] = replace(span, call=node.call)
-            above = node
-            seen.add(node.id)
+        if span.kind != "tool" or span.call:
+            continue
+        path: list[Key] = []
+        node = spans.get((span.trace, span.parent))
+        while node is not None and node.kind == "frame" and not node.call and key_of(node) not in calls:
+            path.append(key_of(node))
+            calls[path[-1]] = ""  # also if they form a circle
+            node = spans.get((node.trace, node.parent))
+        call = ""
+        if node is not None and node.kind == "frame":
+            call = node.call or calls[key_of(node)]
+        calls |= dict.fromkeys(path, call)
+        if call:
+            found[key] = replace(span, call=call)
     return found
 
 
@@ -58,9 +69,8 @@ class _Tree:
     ) -> None:
         self.spans, self.notes = spans, notes
         self.repeats = repeats  # by key of a tool span: the spans that repeat it
-        self.children: dict[Key, list[Digest]] = defaultdict(list)
-        for span in spans.values():
-            self.children[span.trace, span.parent].append(span)
+        self.forest = Forest(spans)
+        self.children = self.forest.children
         self.calls = calls_of(spans, notes)
         self.reported: list[Digest] = []  # tools of which there are only log records
         if not self.calls:
@@ -71,7 +81,11 @@ class _Tree:
         tools = (key for key, span in spans.items() if span.kind == "tool")
         self.own = {*(key_of(call.span) for call in self.calls if not call.span.is_log), *tools}
         self.agents = self._agents()
+        self.agent_above = self.forest.nearest(self._is_agent)
+        self.solid_above = self.forest.nearest(lambda span: span.kind != "frame" or self._is_agent(span))
+        self.starts_above = self.forest.nearest(lambda span: span.kind == "tool" or self._is_agent(span))
         self.hosts = {key_of(tool) for call in self.calls if (tool := self._host(call.span)) is not None}
+        self.loop_above = self.forest.nearest(lambda span: self._is_agent(span) or key_of(span) in self.hosts)
         self.plans: dict[str, LoopPlan] = {}
         self.by_agent: dict[Key, LoopPlan] = {}
 
@@ -90,7 +104,7 @@ class _Tree:
         plans = [plan for plan in self.plans.values() if plan.agent is not None or plan.calls or plan.spans]
         of_call: dict[str, list[Digest]] = defaultdict(list)
         for note in self.notes:
-            if note.call:
+            if note.call and len(of_call[note.call]) < NOTES_MAX:
                 of_call[note.call].append(note)
         for plan in plans:
             _describe(plan)
@@ -98,7 +112,7 @@ class _Tree:
             for tool in plan.tools:
                 tool.wait = self._wait(tool.span)
                 self._add_repeats(tool)
-        Links(self.plans, self.by_agent, self._above).link(plans)
+        Links(self.plans, self.by_agent, self.starts_above).link(plans)
         log_records.close(plans, self.notes)
         depths = depths_of(plans)
         plans.sort(key=lambda plan: (depths[plan.key], plan.start, plan.key))
@@ -115,61 +129,56 @@ class _Tree:
         inner = self.children[key_of(tool)] if tool is not None and key_of(tool) in self.children else []
         return next((each for each in inner if each.name.endswith("blocked_on_user")), None)
 
-    def _parent(self, span: Digest) -> Digest | None:
-        return self.spans.get((span.trace, span.parent)) if span.parent else None
-
-    def _above(self, span: Digest) -> Iterable[Digest]:
-        """Yield the known ancestors of a span, the nearest first, at most `DEPTH_MAX`."""
-        seen = {span.id}
-        while (parent := self._parent(span)) is not None and parent.id not in seen:
-            if len(seen) > DEPTH_MAX:
-                return
-            seen.add(parent.id)
-            yield parent
-            span = parent
+    def _is_agent(self, span: Digest) -> bool:
+        return key_of(span) in self.agents
 
     def _agents(self) -> dict[Key, Digest]:
         """Return the spans that are loops: agent spans that are no frame, and nodes that run an agent."""
         found = {key: span for key, span in self.spans.items() if span.kind == "agent"}
         found |= {key_of(span): span for span in self._nodes()}
-        for agent, frame in self._twins(found.values()):
-            found.pop(key_of(agent), None)
-            found[key_of(frame)] = frame
-        innermost_first = sorted(found.values(), key=lambda span: -sum(1 for _ in self._above(span)))
-        for span in innermost_first:
-            for frame in self._frames(span, found):
-                found.pop(key_of(frame), None)
+        self._replace_twins(found)
+        for key in frames_of(self.forest, found, self.own):
+            del found[key]
         return found
 
-    def _twins(self, agents: Iterable[Digest]) -> list[tuple[Digest, Digest]]:
-        """Return agent spans without children, with the frames of their names beside them.
+    def _replace_twins(self, agents: dict[Key, Digest]) -> None:
+        """Replace agent spans without children by the frames of their names beside them.
 
         traceloop writes `invoke_agent X` beside `execute_task X`, which holds the calls.
         """
-        return [
-            (agent, frame)
-            for agent in agents
+        tasks: dict[tuple[str, str, str], list[Digest]] = defaultdict(list)
+        for span in self.spans.values():
+            if span.kind == "frame" and span.parent and span.name.startswith("execute_task "):
+                tasks[span.trace, span.parent, span.name].append(span)
+        childless = [
+            agent
+            for agent in agents.values()
             if agent.kind == "agent" and agent.parent and not self.children.get(key_of(agent))
-            for frame in self.children[agent.trace, agent.parent]
-            if frame.kind == "frame" and frame.name == f"execute_task {agent.name}"
         ]
+        twins = {
+            key_of(agent): (agent.trace, agent.parent, f"execute_task {agent.name}") for agent in childless
+        }
+        for key in [key for key, name in twins.items() if name in tasks]:
+            del agents[key]
+        for name in dict.fromkeys(name for name in twins.values() if name in tasks):
+            agents.update({key_of(frame): frame for frame in tasks[name]})
 
     def _nodes(self) -> Iterable[Digest]:
         """Yield frames that are loops: one with model calls below a tool, and LangGraph's parallel nodes.
 
         Chains that a node runs one after the other have the step of the node, too.
         """
-        of_calls = {
-            key_of(above)
-            for call in self.calls
-            if not call.span.owner
-            for above in self._until_agent(call.span)
-        }
+        of_calls: set[Key] = set()
+        for call in self.calls:
+            for above in () if call.span.owner else self.forest.above(call.span):
+                if above.kind == "agent" or key_of(above) in of_calls:
+                    break
+                of_calls.add(key_of(above))
         steps: dict[tuple[str, str, int], list[Digest]] = defaultdict(list)
         for key, span in self.spans.items():
             if span.kind != "frame" or key not in of_calls:
                 continue
-            parent = self._parent(span)
+            parent = self.forest.parent(span)
             if parent is not None and parent.kind == "tool":
                 yield span
             elif span.step >= 0:
@@ -182,48 +191,13 @@ class _Tree:
         """Return the tool that makes a model call itself: the nearest span above that is no frame."""
         if span.owner:  # a sub-agent of Claude Code
             return None
-        near = (above for above in self._above(span) if key_of(above) in self.agents or above.kind != "frame")
-        nearest = next(near, None)
+        nearest = self.solid_above(span)
         return nearest if nearest is not None and nearest.kind == "tool" else None
-
-    def _until_agent(self, span: Digest) -> Iterable[Digest]:
-        for above in self._above(span):
-            if above.kind == "agent":
-                return
-            yield above
-
-    def _frames(self, span: Digest, agents: dict[Key, Digest]) -> list[Digest]:
-        """Return the agent spans that are no loops where one only wraps others: the outer one, as a rule.
-
-        A named agent whose inner spans are nameless and follow each other is the loop itself.
-        """
-        inner: list[Digest] = []
-        for each in self._below(span, agents):
-            if key_of(each) in self.own:
-                return []
-            if key_of(each) in agents:
-                inner.append(each)
-        if not inner:
-            return []
-        is_nameless = all(other.kind == "agent" and not other.named for other in inner)
-        is_sequence = all(len(group) == 1 for group in overlapping(inner))
-        return inner if span.named and is_nameless and is_sequence else [span]
-
-    def _below(self, span: Digest, agents: Container[Key]) -> Iterator[Digest]:
-        """Yield the spans below one, those below other agents left out."""
-        seen, waiting = {span.id}, [span]
-        while waiting:
-            for each in self.children.get(key_of(waiting.pop()), ()):
-                if each.id not in seen:
-                    seen.add(each.id)
-                    yield each
-                    if key_of(each) not in agents:
-                        waiting.append(each)
 
     def _plan_agents(self) -> None:
         tops: dict[str, list[Digest]] = defaultdict(list)
         for span in self.agents.values():
-            if not any(key_of(above) in self.agents for above in self._above(span)):
+            if self.agent_above(span) is None:
                 tops[span.trace].append(span)
         main = {trace: min(found, key=lambda s: (s.start, s.id)) for trace, found in tops.items()}
         for span in self._without_agent():
@@ -240,15 +214,12 @@ class _Tree:
 
     def _without_agent(self) -> Iterable[Digest]:
         for span in [*(call.span for call in self.calls), *self.spans.values()]:
-            if span.kind in ("model", "tool") and not any(
-                key_of(a) in self.agents for a in self._above(span)
-            ):
+            if span.kind in ("model", "tool") and self.agent_above(span) is None:
                 yield span
 
     def _plan_of(self, span: Digest) -> LoopPlan:
         """Return the loop of a model or tool span: its nearest agent, else the main loop of its trace."""
-        near = (a for a in self._above(span) if key_of(a) in self.agents or key_of(a) in self.hosts)
-        above = next(near, None)
+        above = self.loop_above(span)
         host = above if above is not None and key_of(above) in self.hosts else None
         if above is None:
             key = span.trace
@@ -267,7 +238,7 @@ class _Tree:
 
     def _set_root(self, plan: LoopPlan, span: Digest) -> None:
         """Let the root of a trace without an agent end its main loop; a model call that is one is bare."""
-        above = [span, *self._above(span)]
+        above = [span, *islice(self.forest.above(span), DEPTH_MAX)]
         root = above[-1]
         if span.owner and not span.is_log:
             plan.name = next((a.child for a in above if a.kind == "tool" and a.child), "") or "sub-agent"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 from recorder.core.formats.otlp.plan.calls import Call, unnamed_place
 from recorder.core.formats.otlp.plan.loops import LoopPlan, ToolUse, TurnPlan
-from recorder.core.formats.otlp.spans.digest import Digest
+from recorder.core.formats.otlp.plan.tool_calls.pairing import AskedCalls
+from recorder.core.formats.otlp.spans.digest import BY_WORDS, Digest
 
 
 def make_turns(plan: LoopPlan, of_call: Mapping[str, list[Digest]]) -> None:
@@ -24,10 +24,7 @@ def make_turns(plan: LoopPlan, of_call: Mapping[str, list[Digest]]) -> None:
             last.call = call
         else:
             plan.turns.append(TurnPlan(call))
-    in_order = sorted(plan.spans, key=lambda span: (span.start, span.end, span.id))
-    turns = _Turns(plan.turns)
-    for span in sorted(in_order, key=lambda span: not span.call):  # those without an id get what is left
-        _place(plan, turns.of(span), span)
+    _place_tools(plan)
     plan.early.sort(key=lambda tool: (tool.start, tool.end, tool.span.id if tool.span is not None else ""))
     _add_results(plan)
     for tool in plan.tools:
@@ -50,31 +47,31 @@ def _is_retry(last: TurnPlan, call: Call) -> bool:
     )
 
 
-def _place(plan: LoopPlan, turn: TurnPlan | None, span: Digest) -> None:
-    """Add a tool to the turn whose answer requested it."""
-    use = ToolUse(
-        span.call,
-        span.name,
-        span,
-        has_failed=bool(span.error),
-        error=span.error,
-        start=span.start,
-        end=span.end,
-    )
-    if turn is None:
-        use.call = use.call or f"span-{span.id}"
-        plan.early.append(use)
-        return
-    waiting = turn.open_calls
-    if use.call not in [call for call, _ in turn.call.calls]:  # the answer names no ids
-        waiting = [call for call in waiting if not use.call or unnamed_place(call[0]) is not None]
-        same = [call for call in waiting if _plain(call[1]) == _plain(span.name)] or (
-            waiting if _is_handoff(span) else []
-        )
-        if same:
-            use.call, use.name = same[0][0], same[0][1] or span.name
-    use.call = use.call or f"span-{span.id}"
-    turn.tools.append(use)
+def _place_tools(plan: LoopPlan) -> None:
+    """Add each tool to the turn whose answer asked for it, first those that are surely of a call."""
+    turns, asked = _Turns(plan.turns), {id(turn): AskedCalls(turn.call) for turn in plan.turns}
+    left: list[tuple[AskedCalls, ToolUse, Digest]] = []
+    for span in sorted(plan.spans, key=lambda span: (span.start, span.end, span.id)):
+        turn, use = turns.of(span), _use_of(span)
+        (plan.early if turn is None else turn.tools).append(use)
+        if turn is not None and not (span.call and asked[id(turn)].take_id(span.call)):
+            left.append((asked[id(turn)], use, span))
+    for take in (AskedCalls.take_equal, AskedCalls.take_named):
+        unpaired = []
+        for calls, use, span in left:
+            if (found := take(calls, span)) is not None:
+                use.call, use.name = found[0], found[1] or span.name
+            else:
+                unpaired.append((calls, use, span))
+        left = unpaired
+    for use in plan.tools:
+        use.call = use.call or f"span-{use.span.id if use.span is not None else ''}"
+
+
+def _use_of(span: Digest) -> ToolUse:
+    use = ToolUse(span.call, span.name, span, has_failed=bool(span.error), error=span.error)
+    use.start, use.end = span.start, span.end
+    return use
 
 
 class _Turns:
@@ -95,46 +92,20 @@ class _Turns:
         return turn or (self._turns[before - 1] if before else None)
 
 
-def _plain(name: str) -> str:
-    """Return the name of a tool as a model may call it: crewAI's names have spaces."""
-    return re.sub(r"\W+", "_", name.lower())
-
-
-def _is_handoff(span: Digest) -> bool:
-    return span.name.lower().startswith("handoff")
-
-
-def add_agent_call(plan: LoopPlan, child: LoopPlan) -> ToolUse | None:
-    """Add the call of an agent that runs without a tool span; None if no answer asked for it."""
-    if child.agent is None:
-        return None
-    before = [turn for turn in plan.turns if turn.call.span.start <= child.start]
-    for turn in reversed(before):
-        for call_id, name in turn.open_calls:
-            if _plain(name) == _plain(child.name):
-                use = ToolUse(
-                    call_id, name, notes=[child.agent], start=child.agent.start, end=child.agent.end
-                )
-                use.error, use.has_failed = child.agent.error, bool(child.agent.error)
-                turn.tools.append(use)
-                return use
-    return None
-
-
 def _add_results(plan: LoopPlan) -> None:
     """Add the tools without a span: the answer has the call, and the next model call was sent the result."""
     for turn, following in zip(plan.turns, plan.turns[1:], strict=False):
-        results = {str(call_id): bool(failed) for call_id, failed in following.call.results}
+        results = {str(call_id): failed for call_id, failed in following.call.results}
         unnamed = [call_id for call_id, _ in turn.call.calls if unnamed_place(call_id) is not None]
-        failures = [bool(failed) for call_id, failed in following.call.results if not call_id]
+        failures = [failed for call_id, failed in following.call.results if not call_id]
         results.update(zip(unnamed, failures, strict=False))
         for call_id, name in turn.open_calls:
             if call_id in results:
-                at = following.call.span.start
+                at, failed = following.call.span.start, bool(results[call_id])
                 turn.tools.append(
-                    ToolUse(
-                        call_id, name, source=following.call, has_failed=results[call_id], start=at, end=at
-                    )
+                    ToolUse(call_id, name, source=following.call, has_failed=failed, start=at, end=at)
                 )
         for tool in turn.tools:
-            tool.has_failed |= results.get(tool.call, False)
+            is_ok = tool.span is not None and tool.span.is_ok
+            stated = results.get(tool.call)
+            tool.has_failed |= bool(stated) and not (is_ok and stated == BY_WORDS)

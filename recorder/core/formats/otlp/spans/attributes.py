@@ -17,8 +17,15 @@ _DEPTH = 64  # of nested values; a deeper one is read as null
 NS = 1_000_000_000
 _NONE = frozenset(("null", "<not specified>"))  # texts for no value: logfire, Google ADK
 # Words that programs write where they have no id.
-_NO_IDS = frozenset(("unknown", "undefined", "none", "null", "nil", "nan", "n/a", "na", "-", "anonymous",
-                     "default", "false", "<unknown>", "[object object]"))  # fmt: skip
+_NO_IDS = frozenset((
+    *("", "unknown", "undefined", "none", "null", "nil", "nan", "n/a", "na", "-", "-1", "false", "true"),
+    *("anonymous", "default", "unset", "not set", "not_set", "not-set", "not specified", "missing"),
+    *("invalid", "no-session", "no_session", "unknown-session", "unknown_session", "unknown-user"),
+    *("unknown_user", "object object"),
+))  # fmt: skip
+_BRACKETS = "\"'<>()[]{}"
+# A template that was never filled in, or a UUID of zeros.
+_TEMPLATE = re.compile(r"\$\{[^\"]*\}|\{\{[^\"]*\}\}|\{[\w.]*\}|<%[^\"]*%>|0{8}(?:-0{4}){3}-0{12}")
 ID_CHARS = 200  # of a session id, a call id, a name
 
 
@@ -120,10 +127,11 @@ def first_id(fields: Fields, names: tuple[str, ...]) -> str:
     Words for no id are none.
     """
     for name in names:
-        value = fields.get(name)
+        if (value := fields.get(name)) is None:
+            continue
         number = None if isinstance(value, str) else integer(value)
         found = first_text(fields, (name,)).strip() if number is None else str(number)
-        if found and found.strip('"').lower() not in _NO_IDS:
+        if found and found.strip(_BRACKETS).lower() not in _NO_IDS and not _TEMPLATE.fullmatch(found):
             return found
     return ""
 

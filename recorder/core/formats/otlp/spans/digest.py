@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from dataclasses import MISSING, dataclass, field, fields
 
 from recorder.core.formats.base import Fields
 from recorder.core.formats.otlp.spans import names
+from recorder.core.formats.otlp.spans.attributes import identifier
 from recorder.core.formats.otlp.spans.content.messages import Messages, messages_of
 from recorder.core.formats.otlp.spans.kinds import Kind
 from recorder.core.records import Json
+
+BY_WORDS = "words"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,13 +30,16 @@ class Digest:
     named: bool = False  # an agent span that names its agent
     start: int = 0
     end: int = 0
+    is_partial: bool = False  # it was sent without an end, which is its start then
     is_ok: bool = False  # its status says success; mostly none is set
     error: str = ""  # why it failed; "" for success
     session: str = ""
     user: str = ""
     print: str = ""  # fingerprint of the line
     line: int = 0  # journal id
+    token: int = 0  # the access token that sent it; 0: none, or not known any more
     runtime: str = ""
+    scope: str = ""  # that emits it, if it is not named like the runtime
     service: str = ""
     model: str = ""
     provider: str = ""
@@ -40,10 +47,11 @@ class Digest:
     response: str = ""  # the provider's id of the response
     usage: dict[str, int] | None = None  # in our names, `input` without cache; None: none was sent
     calls: list[list[str]] = field(default_factory=list)  # id and name of each tool call of the answer
-    results: list[list[Json]] = field(default_factory=list)  # call id and failure of each tool result sent
+    # Call id and failure of each tool result sent; `BY_WORDS` is one that only the text of the result says.
+    results: list[list[Json]] = field(default_factory=list)
     new: str = ""  # fingerprint of the new input messages
     opening: str = ""  # fingerprints as of `content.history`: of the first message of the user,
-    asks: list[str] = field(default_factory=list)  # of each of `calls`,
+    asks: list[str] = field(default_factory=list)  # of each of `calls`, of a tool of its call,
     answers: list[str] = field(default_factory=list)  # of the call of each of `results`,
     answer: str = ""  # and of the answer
     request: str = ""  # fingerprint of the system prompt and the tools
@@ -73,6 +81,11 @@ class Digest:
         """
         about = self.session or f"\0{self.service}\0{self.user}\0{self.prompt}"
         return self.trace or hashlib.blake2b(about.encode(errors="replace"), digest_size=16).hexdigest()
+
+    @property
+    def emitter(self) -> str:
+        """Return the scope that emits it."""
+        return self.scope or self.runtime
 
     @property
     def is_message(self) -> bool:
@@ -112,9 +125,30 @@ class Item:
     resource: Fields
     scope: str
     _messages: Messages | None = None
+    _results: dict[str, list[Fields]] | None = None
+    _calls: dict[str, list[Fields]] | None = None
 
     @property
     def messages(self) -> Messages:
         if self._messages is None:
             self._messages = messages_of(self.attributes, self.events, self.digest.runtime)
         return self._messages
+
+    @property
+    def results(self) -> dict[str, list[Fields]]:
+        """Return the tool results that it was sent by the id of their call."""
+        if self._results is None:
+            self._results = defaultdict(list)
+            for each in self.messages.results:
+                self._results[identifier(str(each["toolCallId"]))].append(each)
+        return self._results
+
+    @property
+    def calls(self) -> dict[str, list[Fields]]:
+        """Return the tool calls of its answer by their id."""
+        if self._calls is None:
+            self._calls = defaultdict(list)
+            for block in self.messages.output:
+                if block["type"] == "toolCall":
+                    self._calls[identifier(str(block["id"]))].append(block)
+        return self._calls

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from recorder.core.formats.base import Fields
-from recorder.core.formats.otlp.spans.attributes import first_text
-from recorder.core.formats.otlp.spans.names import DETAILS, MESSAGE_EVENTS, MODEL_CALL, is_codex
+from recorder.core.formats.otlp.spans.attributes import decoded_object, first_text
+from recorder.core.formats.otlp.spans.names import CONTENT_EVENTS, MESSAGE_EVENTS, MODEL_CALL, is_codex
 
 Kind = Literal["model", "tool", "agent", "frame", "noise", "note"]  # note: a log record
 
@@ -30,10 +30,11 @@ _OPERATIONS: dict[str, Kind] = {
     **dict.fromkeys(("execute_tool", "tool_call"), "tool"),
     "invoke_agent": "agent",
 }
-# Parts of the names of operations and kinds that are no model call, although they may name a model and usage.
+# Parts of the names of operations and kinds that are no model call, although they may name a model and usage:
+# those of runs always, the others unless the name ends as that of a call (`langchain.chat`).
 _OTHERS = re.compile(
-    r"embed|retriev|rerank|guardrail|moderat|speech|transcri|image|memory|workflow|plan|agent|task|tool|step"
-    r"|cycle|fetch|chain|evaluat|event|framework|prompt|search|batch",
+    r"workflow|agent|task|step|cycle|framework|(?!.*(?:chat|completions?)$)(?:embed|retriev|rerank|guardrail"
+    r"|moderat|speech|transcri|image|memory|plan|tool|fetch|chain|evaluat|event|prompt|search|batch)",
     re.IGNORECASE,
 )
 _KINDS = (
@@ -42,6 +43,9 @@ _KINDS = (
 )
 _LANGFUSE: dict[str, Kind] = {"generation": "model", "agent": "agent", "tool": "tool"}
 _LANGSMITH: dict[str, Kind] = {"llm": "model", "tool": "tool"}
+_LAMINAR: dict[str, Kind] = {"LLM": "model", "TOOL": "tool"}
+_MLFLOW: dict[str, Kind] = {"LLM": "model", "CHAT_MODEL": "model", "TOOL": "tool", "AGENT": "agent"}
+_BRAINTRUST: dict[str, Kind] = {"llm": "model", "tool": "tool"}
 _OPENINFERENCE: dict[str, Kind] = {"LLM": "model", "TOOL": "tool", "AGENT": "agent"}
 _CLAUDE: dict[str, Kind] = {"llm_request": "model", "tool": "tool", "interaction": "agent"}
 _VERCEL_CALLS = (".doGenerate", ".doStream")
@@ -70,7 +74,7 @@ def looks_like_a_call(attributes: Fields, events: Sequence[tuple[str, Fields]]) 
     if any(map(_OTHERS.search, kinds)) or not first_text(attributes, MODEL_CALL):
         return False
     return any(map(_IS_CALL.match, attributes)) or any(
-        name in (DETAILS, *MESSAGE_EVENTS) for name, _ in events
+        name in (*CONTENT_EVENTS, *MESSAGE_EVENTS) for name, _ in events
     )
 
 
@@ -87,6 +91,9 @@ def _kinds(name: str, scope: str, attributes: Fields) -> Iterator[Kind | None]:
     yield _LANGFUSE.get(first_text(attributes, ("langfuse.observation.type",)).lower())
     yield _LANGSMITH.get(first_text(attributes, ("langsmith.span.kind",)).lower())
     yield "tool" if first_text(attributes, ("spring.ai.kind",)) == "tool_call" else None
+    yield _LAMINAR.get(first_text(attributes, ("lmnr.span.type",)).upper())
+    yield _MLFLOW.get(first_text(attributes, ("mlflow.spanType",)).strip('"').upper())
+    yield _BRAINTRUST.get(str(decoded_object(attributes.get("braintrust.span_attributes")).get("type")))
     yield _codex(name, attributes) if is_codex(scope) else None
 
 

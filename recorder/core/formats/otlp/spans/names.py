@@ -9,42 +9,52 @@ from __future__ import annotations
 from recorder.core.formats.base import Fields
 from recorder.core.formats.otlp.spans.attributes import identifier
 
+# What stands before the fields of metadata that a program set.
+_METADATA = (
+    "ai.telemetry.metadata.",  # Vercel AI SDK
+    "ai.settings.context.",  # Vercel AI SDK from 7 on
+    "traceloop.association.properties.",
+    "langsmith.metadata.",
+    "langfuse.trace.metadata.",
+    "langfuse.observation.metadata.",
+    "lmnr.association.properties.",  # Laminar
+    "braintrust.metadata.",
+    "litellm.metadata.",
+    "metadata.",
+)
+METADATA_SESSION = (  # fields of metadata, also of the JSON in `metadata`
+    *("session_id", "sessionId", "session.id", "langfuse_session_id", "langfuseSessionId"),
+    *("conversation_id", "conversationId", "chat_id", "chatId", "thread_id", "threadId"),
+)
+METADATA_USER = ("user_id", "userId", "user.id", "langfuse_user_id", "langfuseUserId", "ls_user_id")
 SESSION = (
     "gen_ai.conversation.id",  # GenAI; pydantic-ai, Google ADK, Gemini CLI
     "session.id",  # OI, Claude Code, Gemini CLI logs
     "conversation.id",  # Codex
-    "ai.telemetry.metadata.sessionId",  # Vercel AI SDK, set by the program
-    "ai.telemetry.metadata.session_id",
-    "ai.settings.context.sessionId",  # Vercel AI SDK from 7 on
-    "ai.settings.context.session_id",
-    "traceloop.association.properties.session_id",  # traceloop
     "langfuse.session.id",
-    "langsmith.metadata.session_id",  # LangSmith: metadata that the program set
+    "langfuse.trace.session_id",
     "langsmith.trace.session_id",
     "spring.ai.chat.client.conversation.id",  # Spring AI
-    "lmnr.association.properties.session_id",  # Laminar
+    "spring.ai.chat.memory.conversation.id",
     "mlflow.trace.session",
     "openlit.session.id",
+    "helicone.session.id",
+    "litellm.session_id",
     "gen_ai.session.id",
+    "gen_ai.session_id",
     "lk.session_id",  # LiveKit
     "copilot_chat.session_id",
     "aws.bedrock.agentcore.session.id",
+    "gcp.vertex.agent.session_id",  # Google ADK
     "session_id",
     "sessionId",
     "conversation_id",
     "conversationId",
     "gen_ai.conversation_id",
-    "ai.telemetry.metadata.conversationId",
-    "ai.telemetry.metadata.chatId",
-    "ai.settings.context.conversationId",
-    "ai.settings.context.chatId",
-    "metadata.session_id",
-    "traceloop.association.properties.thread_id",
-    "traceloop.association.properties.conversation_id",
-    "ai.telemetry.metadata.threadId",
-    "ai.settings.context.threadId",
-    "langsmith.metadata.thread_id",
-    "langsmith.metadata.conversation_id",
+    "dify.conversation_id",
+    "chat.id",
+    "chat_id",
+    *(f"{before}{name}" for name in METADATA_SESSION for before in _METADATA),
     "gen_ai.thread.id",
     "wandb.thread_id",
     "thread_id",
@@ -52,31 +62,31 @@ SESSION = (
     "gen_ai.openai.thread.id",
     "group_id",  # logfire for openai-agents, on the root
 )
-METADATA_SESSION = ("session_id", "thread_id", "sessionId", "conversation_id", "threadId")  # in `metadata`
-METADATA_USER = ("user_id", "userId", "langfuse_user_id", "ls_user_id")
 THREAD = ("thread.id",)
-TAGS = ("tag.tags", "langfuse.trace.tags", "langfuse.tags", "ai.telemetry.metadata.tags")  # lists, or JSON
+TAGS = (  # lists, or texts with JSON or commas
+    *("tag.tags", "langfuse.trace.tags", "langfuse.tags", "langsmith.span.tags", "logfire.tags", "tags"),
+    *("lmnr.span.tags", "braintrust.tags", "request_tags", *(f"{before}tags" for before in _METADATA)),
+    *("ai.telemetry.metadata.langfuseTags", "metadata.request_tags"),
+)
 USER = (
     "user.id",  # OpenTelemetry, OI
     "enduser.id",  # OpenTelemetry until 1.28
     "enduser.pseudo.id",
     "langfuse.user.id",
-    "ai.telemetry.metadata.userId",  # Vercel AI SDK, set by the program
-    "ai.telemetry.metadata.user_id",
-    "ai.settings.context.userId",  # Vercel AI SDK from 7 on
-    "ai.settings.context.user_id",
-    "traceloop.association.properties.user_id",  # traceloop
-    "langsmith.metadata.user_id",
-    "lmnr.association.properties.user_id",  # Laminar
+    "langfuse.trace.user_id",
+    *(f"{before}{name}" for name in METADATA_USER for before in _METADATA),
     "mlflow.trace.user",
+    "helicone.user.id",
+    "gcp.vertex.agent.user_id",
+    "dify.user_id",
     "gen_ai.user.id",
     "gen_ai.user",
     "user_id",
     "userId",
     "llm.user",
     "gen_ai.request.user",
+    "gen_ai.openai.request.user",
     "metadata.user_api_key_end_user_id",  # LiteLLM
-    "metadata.user_id",
 )
 AGENT = (
     "gen_ai.agent.name",  # GenAI
@@ -117,6 +127,9 @@ ARGUMENTS = (
     "arguments",  # Codex logs
     "function_args",  # Gemini CLI logs
     "gen_ai.prompt",  # LangSmith
+    "lmnr.span.input",  # Laminar
+    "mlflow.spanInputs",
+    "braintrust.input_json",
 )
 RESULT = (
     "gen_ai.tool.call.result",  # GenAI
@@ -129,6 +142,9 @@ RESULT = (
     "spring.ai.tool.call.result",  # Spring AI
     "langfuse.observation.output",  # Langfuse
     "gen_ai.completion",  # LangSmith
+    "lmnr.span.output",  # Laminar
+    "mlflow.spanOutputs",
+    "braintrust.output_json",
 )
 MODEL_CALL = (
     "gen_ai.response.model",  # GenAI
@@ -164,10 +180,14 @@ INPUT_MESSAGES = ("gen_ai.input.messages", "ai.prompt.messages", "gen_ai.prompt"
 OUTPUT_MESSAGES = ("gen_ai.output.messages", "gen_ai.completion", "output")
 # Attributes with a whole request or response, or a plain text.
 REQUESTS = ("langfuse.observation.input", "gen_ai.prompt", "input.value", "gen_ai.input.messages",
-            "llm.prompts", "traceloop.entity.input")  # fmt: skip
+            "llm.prompts", "traceloop.entity.input", "lmnr.span.input", "mlflow.spanInputs",
+            "braintrust.input_json")  # fmt: skip
 RESPONSES = ("langfuse.observation.output", "gen_ai.completion", "output.value", "gen_ai.output.messages",
-             "llm.completions", "traceloop.entity.output")  # fmt: skip
+             "llm.completions", "traceloop.entity.output", "lmnr.span.output", "mlflow.spanOutputs",
+             "braintrust.output_json")  # fmt: skip
 DETAILS = "gen_ai.client.inference.operation.details"  # event or log record with a call's messages
+# Span events with messages in attributes as those of a span; the others are of OpenLIT and Semantic Kernel.
+CONTENT_EVENTS = (DETAILS, "gen_ai.content.prompt", "gen_ai.content.completion")
 # Events or log records with one message each, until GenAI 1.36; in the usual order of a call.
 MESSAGE_EVENTS = (
     "gen_ai.system.message",

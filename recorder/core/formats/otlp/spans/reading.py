@@ -27,7 +27,7 @@ from recorder.core.formats.otlp.spans.content import history
 from recorder.core.formats.otlp.spans.content import tools as tool_content
 from recorder.core.formats.otlp.spans.content.request import print_of, request_of
 from recorder.core.formats.otlp.spans.decisions import decision_of
-from recorder.core.formats.otlp.spans.digest import Digest, Item
+from recorder.core.formats.otlp.spans.digest import BY_WORDS, Digest, Item
 from recorder.core.formats.otlp.spans.kinds import kind_of, looks_like_a_call
 from recorder.core.formats.otlp.spans.response_id import response_id
 from recorder.core.formats.otlp.spans.usage import record_cost_nano, reported_cost_nano, usage_of
@@ -69,6 +69,7 @@ def read_item(line: Fields, raw: bytes) -> Item:
         user=_user_of(attributes) or _user_of(about),
         is_log=signal == "logRecords",
     )
+    digest.scope = "" if scope_name == digest.runtime else identifier(scope_name)
     item = Item(digest, attributes, events, about, scope_name)
     if signal == "spans":
         _read_span(item, body)
@@ -104,6 +105,7 @@ def _read_span(item: Item, body: Fields) -> None:
     if not digest.id:
         raise InvalidLineError("bad_id", "spanId", "a span id has 16 hex digits that are not all 0")
     digest.start, digest.end = _time(body, "startTimeUnixNano"), _time(body, "endTimeUnixNano")
+    digest.is_partial = not digest.end
     if not digest.start or digest.end < digest.start:
         digest.end = max(digest.start, digest.end)
     digest.start = digest.start or digest.end
@@ -111,7 +113,8 @@ def _read_span(item: Item, body: Fields) -> None:
     digest.kind = kind_of(name, item.scope, item.attributes)
     if digest.kind == "frame" and looks_like_a_call(item.attributes, item.events):
         digest.kind, digest.is_guess = "model", True
-    digest.is_ok = failures.is_success(object_field(body, "status"))
+    # Gemini CLI sets success on failed tools, too.
+    digest.is_ok = failures.is_success(object_field(body, "status")) and digest.runtime != "gemini-cli"
     digest.error = failures.of_span(object_field(body, "status"), item.attributes, item.events)
     _describe(item, name)
     _read_export(digest, item.attributes)
@@ -216,7 +219,10 @@ def _describe_agent(item: Item, name: str, metadata: Fields) -> None:
 def _describe_messages(item: Item) -> None:
     digest, found = item.digest, item.messages
     digest.calls = [[identifier(each), identifier(name)] for each, name in found.calls]
-    digest.results = [[identifier(str(each["toolCallId"])), bool(each["isError"])] for each in found.results]
+    digest.results = [
+        [identifier(str(each["toolCallId"])), BY_WORDS if "byWords" in each else bool(each["isError"])]
+        for each in found.results
+    ]
     digest.finish = digest.finish or _finish(found.finish)
     digest.opening, digest.answer = history.opening_of(found), history.answer_of(found)
     digest.asks, digest.answers = history.asks_of(found), history.answers_of(found)
@@ -234,6 +240,8 @@ def _describe_tool(item: Item, name: str) -> None:
     digest.name = identifier(reported or name.removeprefix("execute_tool "))
     digest.call = identifier(tool_content.call_id_of(attributes, digest.runtime))
     digest.is_mcp = "mcp.method.name" in attributes
+    arguments = tool_content.arguments_of(attributes, item.events, digest.runtime)
+    digest.asks = history.asks_of_tool(digest.name, arguments)
     digest.child = identifier(first_text(attributes, names.CHILD) or _child_in_arguments(item))
     _read_failure(item)
 
@@ -241,9 +249,8 @@ def _describe_tool(item: Item, name: str) -> None:
 def _read_failure(item: Item) -> None:
     """Set why a tool failed; one that was cancelled never returned, or was denied, and has not failed."""
     digest = item.digest
-    # Gemini CLI sets success on failed tools, too.
-    is_ok = digest.is_ok and not digest.is_log and digest.runtime != "gemini-cli"
-    digest.error = digest.error or failures.of_tool(item.attributes, item.events, digest.runtime, is_ok=is_ok)
+    about = item.attributes, item.events, digest.runtime
+    digest.error = digest.error or failures.of_tool(*about, is_ok=digest.is_ok)
     if failures.is_cancelled(item.attributes, digest.runtime) and not digest.error:
         is_denied = failures.is_denied(item.attributes)
         digest.decision, digest.outcome = (["denied", "", ""], "") if is_denied else ([], "cut")

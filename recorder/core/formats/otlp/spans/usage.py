@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from recorder.core.formats.base import Fields, object_field
 from recorder.core.formats.otlp.spans import usage_names
 from recorder.core.formats.otlp.spans.attributes import decoded_object, first_count, integer
@@ -21,8 +23,12 @@ def usage_of(attributes: Fields, runtime: str) -> dict[str, int] | None:
     inner = next(
         (found for name in usage_names.USAGE_JSON if (found := decoded_object(attributes.get(name)))), {}
     )
-    total_in = _count(first_count(attributes, usage_names.INPUT_TOKENS), inner, usage_names.JSON_INPUT)
-    output = _count(first_count(attributes, usage_names.OUTPUT_TOKENS), inner, usage_names.JSON_OUTPUT)
+    flat_in = first_count(attributes, usage_names.INPUT_TOKENS)
+    flat_out = first_count(attributes, usage_names.OUTPUT_TOKENS)
+    if not inner and flat_in is None and flat_out is None:
+        inner = _of_response(attributes)
+    total_in = _count(flat_in, inner, usage_names.JSON_INPUT)
+    output = _count(flat_out, inner, usage_names.JSON_OUTPUT)
     if total_in is None and output is None:
         return None
     usage = {"total_in": total_in or 0, "output": output or 0} | _parts(attributes, inner)
@@ -42,12 +48,20 @@ def usage_of(attributes: Fields, runtime: str) -> dict[str, int] | None:
     return usage
 
 
+def _of_response(attributes: Fields) -> Fields:
+    """Return the usage in the response of a call, where a span has the response and no figure of its own."""
+    for name in usage_names.RESPONSES:
+        response = decoded_object(attributes.get(name))
+        for key in ("usage", "usage_metadata", "usageMetadata"):
+            if found := object_field(response, key):
+                return found
+    return {}
+
+
 def _parts(attributes: Fields, inner: Fields) -> dict[str, int]:
     """Return the figures that are parts of others, as far as sent."""
-    of_input = object_field(inner, "input_tokens_details") or object_field(inner, "prompt_tokens_details")
-    of_output = object_field(inner, "output_tokens_details") or object_field(
-        inner, "completion_tokens_details"
-    )
+    of_input = _object(inner, usage_names.JSON_INPUT_PARTS)
+    of_output = _object(inner, usage_names.JSON_OUTPUT_PARTS)
     parts = {
         "cache_read": (usage_names.CACHE_READ, inner | of_input, usage_names.JSON_CACHE_READ),
         "cache_write": (usage_names.CACHE_WRITE, inner | of_input, usage_names.JSON_CACHE_WRITE),
@@ -57,7 +71,22 @@ def _parts(attributes: Fields, inner: Fields) -> dict[str, int]:
         name: _count(first_count(attributes, flat), details, keys)
         for name, (flat, details, keys) in parts.items()
     }
-    return {name: count for name, count in found.items() if count is not None}
+    return _by_words(attributes) | {name: count for name, count in found.items() if count is not None}
+
+
+def _object(inner: Fields, names: tuple[str, ...]) -> Fields:
+    return next((found for name in names if (found := object_field(inner, name))), {})
+
+
+def _by_words(attributes: Fields) -> dict[str, int]:
+    """Return the figures that are parts of others under names that only their words tell."""
+    found: dict[str, int] = {}
+    for name in attributes:
+        match = usage_names.OTHER_USAGE.match(name) if len(name) <= usage_names.OTHER_CHARS else None
+        count = first_count(attributes, (name,)) if match else None
+        if match and match.lastgroup and count is not None:
+            found[match.lastgroup] = max(found.get(match.lastgroup, 0), count)
+    return found
 
 
 def _left_out(usage: dict[str, int], total: int | None, cached: int, reasoning: int) -> tuple[bool, bool]:
@@ -73,12 +102,18 @@ def _left_out(usage: dict[str, int], total: int | None, cached: int, reasoning: 
 def reported_cost_nano(attributes: Fields) -> int:
     """Return the cost that a span reports in nano-dollars, under any name; -1 if there is none."""
     objects = (decoded_object(attributes.get(name)) for name in usage_names.COST_JSON)
-    values = [*(attributes.get(name) for name in usage_names.COST), *(each.get("total") for each in objects)]
-    found = next((cost for value in values if (cost := cost_nano(value)) >= 0), -1)
+    inner = (each.get(name) for each in objects for name in usage_names.JSON_COST)
+    values = (attributes.get(name) for name in usage_names.COST)
+    found = next((cost for value in (*values, *inner) if (cost := cost_nano(value)) >= 0), -1)
     for parts in usage_names.COST_PARTS if found < 0 else ():
-        costs = [cost for name in parts if (cost := cost_nano(attributes.get(name))) >= 0]
-        found = sum(costs) if costs and found < 0 else found
-    return found
+        found = _sum(attributes.get(name) for name in parts) if found < 0 else found
+    return found if found >= 0 else _sum(decoded_object(attributes.get(usage_names.COST_PARTS_JSON)).values())
+
+
+def _sum(values: Iterable[Json]) -> int:
+    """Return the sum of the costs among some values; -1 if none is one."""
+    costs = [cost for value in values if (cost := cost_nano(value)) >= 0]
+    return sum(costs) if costs else -1
 
 
 def merged(outer: dict[str, int] | None, inner: dict[str, int] | None) -> dict[str, int] | None:
@@ -106,7 +141,8 @@ def cost_nano(dollars: Json) -> int:
     if isinstance(dollars, bool) or not isinstance(dollars, str | int | float):
         return -1
     try:
-        amount = round(float(dollars) * 1e9)
+        text = str(dollars).strip().removeprefix("$")
+        amount = round(float(text) * 1e9)
     except (ValueError, OverflowError):
         return -1
     return amount if 0 <= amount < 2**53 else -1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 INPUT_TOKENS = (
     "gen_ai.usage.input_tokens",  # GenAI
     "llm.token_count.prompt",  # OI
@@ -10,6 +12,11 @@ INPUT_TOKENS = (
     "gen_ai.usage.prompt_tokens",  # GenAI until 1.27
     "llm.usage.prompt_tokens",
     "llm.usage.input_tokens",
+    "gen_ai.response.prompt_tokens",  # Semantic Kernel
+    "gen_ai.usage.input",
+    "llm.prompt_tokens",
+    "usage.input_tokens",
+    "usage.prompt_tokens",
     "input_tokens",  # Claude Code
     "input_token_count",  # Codex and Gemini CLI logs
 )
@@ -21,6 +28,11 @@ OUTPUT_TOKENS = (
     "gen_ai.usage.completion_tokens",
     "llm.usage.completion_tokens",
     "llm.usage.output_tokens",
+    "gen_ai.response.completion_tokens",
+    "gen_ai.usage.output",
+    "llm.completion_tokens",
+    "usage.output_tokens",
+    "usage.completion_tokens",
     "output_tokens",
     "output_token_count",
 )
@@ -77,6 +89,16 @@ CACHE_WRITE = (
     "cache_creation_tokens",
     "cache_write_token_count",
 )
+# Other names of usage, by their words. Figures of one modality or lifetime, or of what was saved, are others.
+OTHER_USAGE = re.compile(
+    r"(?:gen_ai|llm|ai)\.(?:usage|token_count)\."
+    r"(?!.*(?:no_?cache|non_?cache|uncache|(?<!con)text|audio|image|video|cost|price|ratio|sav|hit_rate"
+    r"|miss|ephemeral|_1h|_5m))"
+    r"(?:.*(?P<cache_write>cache.*(?:writ|creat)|(?:writ|creat).*cache)"
+    r"|.*(?P<cache_read>cache)|.*(?P<reasoning>reason|thought|thinking))",
+    re.IGNORECASE,
+)
+OTHER_CHARS = 100  # of such a name
 CACHE_WRITE_1H = ("anthropic.usage.cache_creation.ephemeral_1h_input_tokens",)
 REASONING = (
     "gen_ai.usage.details.reasoning_tokens",  # pydantic-ai
@@ -110,8 +132,27 @@ COST = (  # dollars
     "gen_ai.cost.total",
     "gen_ai.cost",
     "gen_ai.cost_usd",
+    "gen_ai.cost.usd",
+    "gen_ai.cost.amount",
+    "gen_ai.cost.total_usd",
+    "gen_ai.response.cost",
+    "gen_ai.usage.cost.usd",
+    "gen_ai.usage.total_cost_usd",
+    "gen_ai.usage.cost_total",
+    "gen_ai.usage.details.cost",
+    "gen_ai.usage.cost_details.total",
+    "litellm.response_cost",
     "llm.usage.total_cost",
     "llm.usage.cost",
+    "llm.usage.cost_usd",
+    "llm.usage.total_cost_usd",
+    "llm.response.cost",
+    "llm.total_cost",
+    "llm.cost.usd",
+    "llm.cost_usd",
+    "ai.usage.cost",
+    "response_cost",  # LiteLLM
+    "total_cost",
     "llm.cost",
     "total_cost_usd",
     "cost_usd",
@@ -121,16 +162,58 @@ COST_PARTS = (  # of input and output, where there is no total
     ("litellm.cost.input", "litellm.cost.output"),
     ("gen_ai.usage.input_cost", "gen_ai.usage.output_cost"),
     ("gen_ai.cost.input", "gen_ai.cost.output"),
+    ("gen_ai.cost.input_cost", "gen_ai.cost.output_cost"),
+    ("gen_ai.cost.prompt", "gen_ai.cost.completion"),
+    ("gen_ai.usage.cost.input", "gen_ai.usage.cost.output"),
 )
-COST_JSON = ("langfuse.observation.cost_details",)
-# Objects of usage: of logfire for openai-agents, where cache and reasoning are only there, and of Langfuse.
-USAGE_JSON = ("usage", "gen_ai.usage.raw", "langfuse.observation.usage_details", "gen_ai.usage")
+# Objects with a cost, and its fields; Langfuse adds up the parts where there is no total.
+COST_JSON = (
+    "langfuse.observation.cost_details",
+    "mlflow.llm.cost",
+    "hidden_params",
+    "llm.cost",
+    "gen_ai.usage",
+)
+JSON_COST = ("total", "total_cost", "response_cost", "cost")
+COST_PARTS_JSON = "langfuse.observation.cost_details"
+# Objects of usage: of logfire for openai-agents, where cache and reasoning are only there, and of others.
+USAGE_JSON = (
+    *("usage", "gen_ai.usage.raw", "langfuse.observation.usage_details", "gen_ai.usage", "llm.usage"),
+    *("mlflow.chat.tokenUsage", "langsmith.usage_metadata", "braintrust.metrics", "gen_ai.response.usage"),
+)
+# Attributes with a whole response.
+RESPONSES = ("output.value", "langfuse.observation.output", "mlflow.spanOutputs", "braintrust.output_json",
+             "gen_ai.completion")  # fmt: skip
 # Their fields.
-JSON_INPUT = ("input_tokens", "prompt_tokens", "input", "inputTokens", "promptTokens")
-JSON_OUTPUT = ("output_tokens", "completion_tokens", "output", "outputTokens", "completionTokens")
-JSON_TOTAL = ("total_tokens", "total", "totalTokens")
-JSON_CACHE_READ = ("cached_tokens", "cache_read_tokens", "cache_read_input_tokens", "input_cached_tokens",
-                   "input_cache_read", "cache_read")  # fmt: skip
-JSON_CACHE_WRITE = ("cache_write_tokens", "cache_creation_input_tokens", "cache_creation_tokens",
-                    "input_cache_creation", "cache_write", "cache_creation")  # fmt: skip
-JSON_REASONING = ("reasoning_tokens", "output_reasoning_tokens", "output_reasoning", "reasoning")
+JSON_INPUT = ("input_tokens", "prompt_tokens", "input", "inputTokens", "promptTokens", "promptTokenCount",
+              "prompt_token_count")  # fmt: skip
+JSON_OUTPUT = ("output_tokens", "completion_tokens", "output", "outputTokens", "completionTokens",
+               "candidatesTokenCount", "candidates_token_count")  # fmt: skip
+JSON_TOTAL = ("total_tokens", "total", "totalTokens", "totalTokenCount", "total_token_count")
+# Objects in them with figures that are parts of others.
+JSON_INPUT_PARTS = (
+    "input_tokens_details",
+    "prompt_tokens_details",
+    "input_token_details",
+    "inputTokenDetails",
+)
+JSON_OUTPUT_PARTS = ("output_tokens_details", "completion_tokens_details", "output_token_details",
+                     "outputTokenDetails")  # fmt: skip
+JSON_CACHE_READ = (
+    *("cached_tokens", "cache_read_tokens", "cachedInputTokens", "cacheReadTokens", "prompt_cached_tokens"),
+    *("cache_read_input_tokens", "input_cached_tokens", "input_cache_read", "cache_read"),
+    *("cachedContentTokenCount", "cached_content_token_count"),
+)
+JSON_CACHE_WRITE = (
+    *("cache_write_tokens", "cache_creation_input_tokens", "cache_creation_tokens", "input_cache_creation"),
+    *("cache_write", "cache_creation", "cacheWriteTokens", "prompt_cache_creation_tokens"),
+)
+JSON_REASONING = (
+    "reasoning_tokens",
+    "output_reasoning_tokens",
+    "output_reasoning",
+    "reasoning",
+    "reasoningTokens",
+    "completion_reasoning_tokens",
+    *("thoughtsTokenCount", "thoughts_token_count"),
+)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from recorder.core.formats.base import Fields, object_field, text_field
 from recorder.core.formats.transcripts.fields import call_block, objects, plain, thinking
 from recorder.core.formats.transcripts.open_loop import Refusal
 from recorder.core.formats.transcripts.token_counts import counts
-from recorder.core.records import Json
+from recorder.core.records import FAST, Json
 
 COMMANDS = (
     *("<command-name>", "<command-message>", "<local-command-", "<local-command-stdout>", "Caveat:"),
@@ -18,6 +19,8 @@ _OF_BEDROCK = re.compile(r"(?:[a-z-]+\.)?anthropic\.claude")  # `us.anthropic.cl
 _FORK = "<fork-boilerplate>"
 NOTIFICATION = "<task-notification>"
 INTERRUPTED = "[Request interrupted by user"
+AGENT_TOOL = "Agent"  # runs a sub-agent, in the releases that write `meta.json`
+OTHERS_MAX = 50  # calls of other models within one answer
 QUESTIONS = frozenset(("AskUserQuestion", "ExitPlanMode"))  # tools that a person answers
 _TOOL_USE_ERROR = "<tool_use_error>"  # the call was refused before the tool ran
 _CANCELLED = "The user doesn't want to take this action right now."  # before the tool ran
@@ -27,6 +30,7 @@ _DENIED = (
     "Permission to use ",
     "Claude requested permissions to ",
 )
+_AUTOMATIC = frozenset(("", "config", "unknown"))  # sources of a decision that are no person and no hook
 _USAGE = {
     "input": "input_tokens",
     "output": "output_tokens",
@@ -58,6 +62,28 @@ def blocks_of(content: Json) -> list[Fields]:
     return found
 
 
+def model_of(message: Fields) -> str:
+    """Return the model that answered; one in fast mode has a mark, as it has a price of its own."""
+    model = text_field(message, "model")
+    is_fast = object_field(message, "usage").get("speed") == "fast"
+    return f"{model}{FAST}" if model and is_fast else model
+
+
+def other_calls(message: Fields) -> list[Fields]:
+    """Return the calls of other models within an answer: of an advisor, and attempts that were refused.
+
+    The usage of the answer is without them. An attempt that was refused before it wrote costs nothing
+    (platform.claude.com, "Refusals and fallback").
+    """
+    found: list[Fields] = []
+    for each in objects(object_field(message, "usage").get("iterations")):
+        model, usage = text_field(each, "model"), usage_of({"usage": each})
+        is_other = each.get("type") == "advisor_message" or model != text_field(message, "model")
+        if model and is_other and usage is not None and usage["output"]:
+            found.append({"model": model, "provider": provider_of(model), "usage": dict(usage)})
+    return found[:OTHERS_MAX]
+
+
 def usage_of(message: Fields) -> dict[str, int] | None:
     """Return the token counts of an answer, None if it has none; its output includes the thinking."""
     usage = object_field(message, "usage")
@@ -68,11 +94,20 @@ def usage_of(message: Fields) -> dict[str, int] | None:
     return counts(usage, _USAGE) | {"cache_write_1h": hour, "reasoning": thought}
 
 
-def refusal_of(text: str) -> Refusal:
-    """Return why a call with this error did not begin."""
-    if text.startswith(_DENIED):
+def refusal_of(text: str, decision: str) -> Refusal:
+    """Return why a call with this error did not begin, by its text and the decision on its permission."""
+    if text.startswith(_CANCELLED):
+        return "cancelled"
+    return "denied" if text.startswith(_DENIED) or decision == "denied" else ""
+
+
+def decision_of(line: Fields) -> Literal["", "granted", "denied"]:
+    """Return the decision on the permission of a call; "" if the settings allowed it, as nobody was asked."""
+    found = object_field(line, "permissionDecision")
+    if text_field(found, "decision") in ("reject", "deny"):
         return "denied"
-    return "cancelled" if text.startswith(_CANCELLED) else ""
+    is_asked = text_field(found, "source") not in _AUTOMATIC
+    return "granted" if text_field(found, "decision") in ("accept", "allow") and is_asked else ""
 
 
 def is_failure(text: str) -> bool:

@@ -7,7 +7,8 @@ releases `last-prompt`), with a stop that nothing follows, such as a refusal, el
 Recent releases write `last-prompt` at any time, also before the answer. What continues a loop reopens it.
 
 A sub-agent's lines have an `agentId` and the prompt id of the main agent, whose loop it is below until the
-result of the tool that ran it names its id: that tool may be a sub-agent's. In files of older releases they
+result of the tool that ran it names its id: that tool may be a sub-agent's. The line `agent-meta`, which the
+client makes of the file beside it, names the call and its agent at once. In files of older releases they
 stand among those of the main agent, without an id: the first one repeats the prompt of the call, and the
 others follow by `parentUuid`.
 """
@@ -26,9 +27,12 @@ from recorder.core.formats.base import (
     required_id,
     text_field,
 )
+from recorder.core.formats.transcripts import other_calls
 from recorder.core.formats.transcripts.claude_code import contents
 from recorder.core.formats.transcripts.claude_code.record_types import (
     BOOKKEEPING,
+    MESSAGES,
+    TITLES,
     TYPES,
     answer_key,
     marks_end,
@@ -42,11 +46,12 @@ from recorder.core.formats.transcripts.fields import (
     text_of,
     time_text,
 )
-from recorder.core.formats.transcripts.open_loop import OpenLoop, loop_of_line
+from recorder.core.formats.transcripts.line_loops import has_content, keep_unknown, loop_of_line
+from recorder.core.formats.transcripts.open_loop import OpenLoop
 from recorder.core.formats.transcripts.repeats import LineKey, key_of
 from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.ledger.reasons import reason_of
-from recorder.core.records import Json
+from recorder.core.records import SPAWNED_BY, Json
 
 AGENT = "claude-code"
 
@@ -72,25 +77,22 @@ class ClaudeCodeReader:
         if kind == "fork-context-ref" and is_id(agent := line.get("agentId")):
             self._tracks.forks[agent] = 1
             forget_first(self._tracks.forks, TRACKS_MAX)
-        if "sessionId" not in line and kind in BOOKKEEPING:
-            return Translation(kind)
+        if "sessionId" not in line and kind and kind not in MESSAGES and not has_content(line):
+            reading = Translation(kind)
+            if kind not in BOOKKEEPING:
+                keep_unknown(reading, line, self._tracks.types)
+            return reading
         session = required_id(line, "sessionId")
         now, track = time_text(line.get("timestamp"), at), self._tracks.of_line(line)
         reading = Translation(kind or "line", session_id=session, timestamp=parse_time(line.get("timestamp")))
         if object_field(line, "forkedFrom") or (kind == "assistant" and track in self._tracks.forks):
             reading.covers = ""
             return reading  # history of the session from which this one was forked
-        loop = self._tracks.loops.get(track)
-        if kind == "user":
-            reading.events = self._user(line, session, track, now)
-        elif kind == "assistant":
-            reading.events = self._assistant(line, session, track, now)
-        elif kind == "system" and line.get("subtype") == "compact_boundary":
-            reading.events = self._compaction(line, session, track, now)
-        elif marks_end(line):
-            reading.events = loop.end(loop.at) if loop is not None and loop.is_finished else []
+        if kind == "agent-meta":
+            self._tracks.note_meta(line)
         elif kind not in TYPES:
-            reading.understood = False
+            keep_unknown(reading, line, self._tracks.types)
+        reading.events = self._events(line, session, track, now)
         self._tracks.note_line(track, text_field(line, "uuid"))
         reading.loop_id = loop_of_line(self._tracks.loops.get(track), reading.events, f"{session}{track}")
         return reading
@@ -125,6 +127,31 @@ class ClaudeCodeReader:
         """End the loops whose last answer asked for nothing more; the others are aborted."""
         now = time_text(None, at)
         return [event for loop in self._tracks.loops.values() for event in loop.end_of_stream(now)]
+
+    def _events(self, line: Fields, session: str, track: str, now: str) -> list[Fields]:
+        kind, loop = text_field(line, "type"), self._tracks.loops.get(track)
+        if kind == "user":
+            return self._user(line, session, track, now)
+        if kind == "assistant":
+            return self._assistant(line, session, track, now)
+        if kind == "system" and line.get("subtype") == "compact_boundary":
+            return self._compaction(line, session, track, now)
+        if kind in TITLES:
+            return self._title(line, session, track)
+        return loop.end(loop.at) if loop is not None and loop.is_finished and marks_end(line) else []
+
+    def _title(self, line: Fields, session: str, track: str) -> list[Fields]:
+        """Give the session its title, once it has begun: one by a person counts more than the agent's."""
+        kind = text_field(line, "type")
+        title, held = text_field(line, TITLES[kind]), self._tracks.title
+        if track or not title or (kind == "ai-title" and held.get("kind") == "custom-title"):
+            return []
+        self._tracks.title = {"kind": kind, "text": title}
+        return self._title_of(session) if "" in self._tracks.loops else []
+
+    def _title_of(self, session: str) -> list[Fields]:
+        title = text_field(self._tracks.title, "text")
+        return [{"type": "SessionInfo", "session_id": session, "title": title}] if title else []
 
     def _user(self, line: Fields, session: str, track: str, now: str) -> list[Fields]:
         content = object_field(line, "message").get("content")
@@ -163,6 +190,7 @@ class ClaudeCodeReader:
         """Begin a loop with the prompt that waits, if there is one; end the one before it."""
         previous = self._tracks.loops.get(track)
         events = previous.end(previous.at) if previous is not None else []
+        is_first = not track and previous is None
         prompt = self._tracks.prompts.pop(track, None)
         name = track or (prompt or {}).get("id") or line.get("uuid")
         loop = self._tracks.begin(track, OpenLoop(session, loop_id(session, name)))
@@ -172,12 +200,18 @@ class ClaudeCodeReader:
             for to, name_ in (("cwd", "cwd"), ("version", "version"), ("branch", "gitBranch"))
             if isinstance(found := line.get(name_), str) and found
         }
-        caller = (prompt or {}).get("caller")
+        spawn = self._tracks.spawn(track)
+        above_id = text_field(spawn, "parent")
+        caller = loop_id(session, above_id) if above_id else (prompt or {}).get("caller")
         more: Fields = {"parent_loop_id": caller, "is_sub_agent": True} if caller else {}
+        if caller and (call := text_field(spawn, "call")):
+            about[SPAWNED_BY] = {"tool_call_id": call, "tool_name": contents.AGENT_TOOL}
         if above := self._tracks.rewound(track, previous, (prompt or {}).get("above")):
             tag = str((prompt or {})["above"])
             more = {"parent_loop_id": above, "continuation_kind": {"Branch": {"tag": tag}}}
         events += loop.start(agent, began, about, adopts=before(f"{session}{track}"), **more)
+        if is_first:
+            events += self._title_of(session)
         if prompt is not None:
             events += loop.prompt(str(prompt["text"]), began) + self._link(loop, prompt)
         return events
@@ -202,11 +236,13 @@ class ClaudeCodeReader:
         }
         blocks = [] if is_error else contents.blocks_of(message.get("content"))
         if not is_error:
-            model = text_field(message, "model")
+            model = contents.model_of(message)
             head |= {"model": model, "provider": contents.provider_of(model)}
         events += loop.answer(answer_key(line) or now, now, blocks, **head)
         if not is_error and (usage := contents.usage_of(message)) is not None:
-            events += loop.set_usage(usage)
+            is_free = message.get("stop_reason") == "refusal" and not usage["output"]
+            events += loop.set_usage(usage, 0.0 if is_free else -1.0)
+            other_calls.note(loop, contents.other_calls(message))
         calls = [block for block in blocks if block["type"] == "toolCall"]
         for call in calls:
             self._tracks.note_call(track, call)
@@ -220,8 +256,9 @@ class ClaudeCodeReader:
     def _agent(self, line: Fields, track: str) -> str:
         if not track:
             return AGENT
-        agent = text_field(self._tracks.prompts.get(track, {}), "agent")
-        return text_field(line, "attributionAgent") or agent or "sub-agent"
+        of_call = text_field(self._tracks.prompts.get(track, {}), "agent")
+        of_meta = text_field(self._tracks.spawn(track), "agent")
+        return text_field(line, "attributionAgent") or of_meta or of_call or "sub-agent"
 
     def _result(self, line: Fields, block: Fields, track: str, now: str) -> list[Fields]:
         loop = self._tracks.loops.get(track)
@@ -229,13 +266,15 @@ class ClaudeCodeReader:
             return []
         call, text = text_field(block, "tool_use_id"), text_of(block.get("content"))
         name = loop.tool_name(call)
-        is_error = block.get("is_error") is True
+        is_error, decision = block.get("is_error") is True, contents.decision_of(line)
+        refusal = contents.refusal_of(text, decision) if is_error else ""
         events = loop.end_tool(
             call,
             text,
             now,
             has_failed=is_error and contents.is_failure(text),
-            refusal=contents.refusal_of(text) if is_error else "",
+            refusal=refusal,
+            granted=decision == "granted",
         )
         child = object_field(line, "toolUseResult").get("agentId")
         if isinstance(child, str) and child and name:

@@ -29,6 +29,7 @@ BOOKKEEPING = frozenset(
         *("resume-head-vouch", "session-owner", "summary", "tag", "tools-used", "worktree-state"),
     )
 )
+TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}  # the field that holds it, by type
 TYPES = MESSAGES | BOOKKEEPING
 # Subtypes of `system` that the agent writes when a turn is over.
 ENDS = frozenset(("turn_duration", "stop_hook_summary"))

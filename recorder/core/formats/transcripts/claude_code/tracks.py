@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from recorder.core.events.fields import is_id
 from recorder.core.formats import InvalidLineError
 from recorder.core.formats.base import Fields, object_field, text_field
 from recorder.core.formats.transcripts.claude_code.contents import argument
@@ -36,6 +37,10 @@ class Tracks:
         self._ends = cast("dict[str, list[str]]", stored.get("ends") or {})
         # Sub-agents that were forked, until their first own line: what precedes it is their parent's.
         self.forks = cast("dict[str, int]", stored.get("forks") or {})
+        self.title = cast("Fields", stored.get("title") or {})  # of the session: kind and text
+        self.types = cast("dict[str, int]", stored.get("types") or {})  # unknown ones
+        # By sub-agent: the call that runs it, the sub-agent that made the call, and its own name.
+        self._spawns = cast("dict[str, Fields]", stored.get("spawns") or {})
         self._chains = cast("dict[str, str]", stored.get("chains") or {})  # track by uuid, of older releases
         self._prompt_ids = cast("dict[str, Fields]", stored.get("prompt_ids") or {})  # by track
         # By a hash of its prompt: id and agent of the last calls of the main agent, of older releases.
@@ -52,6 +57,9 @@ class Tracks:
             "after": self.after,
             "ends": cast("Json", self._ends),
             "forks": cast("Json", self.forks),
+            "title": self.title,
+            "types": cast("Json", self.types),
+            "spawns": cast("Json", self._spawns),
             "prompt_ids": cast("Json", self._prompt_ids),
             "calls": cast("Json", self._calls),
         }
@@ -120,6 +128,22 @@ class Tracks:
         name = line.get("uuid") if known.get("id") == prompt_id else prompt_id
         self._prompt_ids[track] = {"id": prompt_id, "turn": turn, "name": name}
         return name
+
+    def note_meta(self, line: Fields) -> None:
+        """Note what `meta.json` says of a sub-agent before its first line."""
+        agent, above = text_field(line, "agentId"), text_field(line, "parentAgentId")
+        found: Fields = {
+            "call": text_field(line, "toolUseId"),
+            "parent": above if above != agent else "",
+            "agent": text_field(line, "agentType"),
+        }
+        if is_id(agent):
+            self._spawns[agent] = {name: value for name, value in found.items() if is_id(value)}
+            forget_first(self._spawns, TRACKS_MAX)
+
+    def spawn(self, track: str) -> Fields:
+        """Return the call, the parent and the name of a sub-agent, as far as `meta.json` has them."""
+        return self._spawns.get(track, {})
 
     def note_call(self, track: str, call: Fields) -> None:
         """Note a call of the main agent by its prompt, with which a sub-agent of older releases begins."""

@@ -212,13 +212,14 @@ def call_block(part: Fields) -> Fields:
 
 def result_block(call_id: str, name: str, text: str, source: Fields) -> Fields:
     stated = says_failed(source)
-    return {
+    found: Fields = {
         "type": "result",
         "toolCallId": call_id,
         "toolName": name,
         "content": [{"type": "text", "text": text}],
         "isError": tool_failed(text) if stated is None else stated,
     }
+    return found | ({"byWords": True} if stated is None and found["isError"] else {})
 
 
 def plain_text(content: Json) -> str:

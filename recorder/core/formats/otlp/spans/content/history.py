@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 
-from recorder.core.formats.base import Fields
+from recorder.core.formats.base import Fields, parse_arguments
 from recorder.core.formats.otlp.spans.content.messages import Messages
+from recorder.core.formats.otlp.spans.content.tools import named_arguments, plain_name
 from recorder.core.records import Json
 
 
@@ -23,6 +24,17 @@ def opening_of(messages: Messages) -> str:
 def asks_of(messages: Messages) -> list[str]:
     """Return the fingerprint of name and arguments of each tool call of the answer, in order."""
     return [_ask(block) for block in messages.output if block["type"] == "toolCall"]
+
+
+def asks_of_tool(name: str, arguments: Json) -> list[str]:
+    """Return what `asks_of` may give the call that a tool ran, under its name and as a model may write that.
+
+    A tool that reports no arguments has none.
+    """
+    if arguments in (None, ""):
+        return []
+    read = named_arguments(parse_arguments(arguments))
+    return [fingerprint([each, read]) for each in dict.fromkeys((name, plain_name(name)))]
 
 
 def answers_of(messages: Messages) -> list[str]:

@@ -86,7 +86,7 @@ class Messages:
 def messages_of(attributes: Fields, events: list[tuple[str, Fields]], runtime: str = "") -> Messages:
     """Return the messages that the attributes and events of a span hold, in whichever form."""
     for name, fields in events:
-        if name == names.DETAILS:
+        if name in names.CONTENT_EVENTS:
             attributes = fields | attributes
     found = Messages(system=_system(attributes))
     texts = [_listed(attributes.get(name), "user") for name in names.INPUT_MESSAGES]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from recorder.core.formats.base import Fields, object_field
@@ -84,6 +85,11 @@ def named_arguments(value: Json) -> Json:
     if isinstance(value, dict) and value.keys() == {"args", "kwargs"} and not is_positional(value):
         return value["kwargs"]
     return value
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a tool as a model may call it: crewAI's names have spaces."""
+    return re.sub(r"\W+", "_", name.lower())
 
 
 def is_positional(value: Json) -> bool:

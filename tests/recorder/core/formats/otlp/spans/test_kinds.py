@@ -1,9 +1,12 @@
 """The kind and the runtime of a span, by any of the conventions, whatever its scope."""
 
+import json
+
 import pytest
 
 from recorder.core.formats.otlp.spans.kinds import kind_of
 from recorder.core.formats.otlp.spans.names import runtime_of
+from tests.recorder.core.formats.otlp.spans.lines import events, span
 
 CHAT = {"gen_ai.operation.name": "chat"}
 
@@ -64,3 +67,77 @@ def test_internal_spans_of_codex_are_noise(scope):
 )
 def test_the_runtime_is_that_of_a_scope_as_a_whole_or_of_a_name(scope, name, runtime):
     assert runtime_of(scope, name) == runtime
+
+
+TEXTS = [{"role": "user", "content": "Weather in Oslo?"}], {"role": "assistant", "content": "Rain."}
+RESPONSE = {"choices": [{"message": TEXTS[1]}], "usage": {"prompt_tokens": 47, "completion_tokens": 5}}
+USAGE = {"gen_ai.usage.input_tokens": 47, "gen_ai.usage.output_tokens": 5}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {
+            "mlflow.spanType": '"CHAT_MODEL"',
+            "mlflow.spanInputs": json.dumps({"messages": TEXTS[0], "model": "m"}),
+            "mlflow.spanOutputs": json.dumps(RESPONSE),
+        },
+        {
+            "braintrust.span_attributes": json.dumps({"type": "llm", "name": "Chat Completion"}),
+            "braintrust.input_json": json.dumps(TEXTS[0]),
+            "braintrust.output_json": json.dumps([{"message": TEXTS[1]}]),
+            "braintrust.metrics": json.dumps({"prompt_tokens": 47, "completion_tokens": 5, "tokens": 52}),
+        },
+        {
+            "lmnr.span.type": "LLM",
+            "lmnr.span.input": json.dumps(TEXTS[0]),
+            "lmnr.span.output": json.dumps([TEXTS[1]]),
+            **USAGE,
+        },
+        {
+            "openinference.span.kind": "LLM",
+            "input.value": json.dumps({"messages": TEXTS[0]}),
+            "output.value": json.dumps(RESPONSE),
+        },
+    ],
+    ids=["mlflow", "braintrust", "laminar", "openinference"],
+)
+def test_a_call_under_the_names_of_a_platform_has_its_texts_and_usage(sent):
+    found = events([span(sent)])
+
+    texts = [
+        block["text"]
+        for kind, event in found
+        if kind == "MessageEnd"
+        for block in blocks(event["message"]["content"])
+    ]
+    assert texts == ["Weather in Oslo?", "Rain."]
+    [end] = [event for kind, event in found if kind == "TurnEnd"]
+    assert (end["usage"]["input"], end["usage"]["output"]) == (47, 5)
+
+
+def blocks(content):
+    return [{"text": content}] if isinstance(content, str) else content
+
+
+def test_messages_in_span_events_of_prompt_and_completion_are_read():
+    given = [
+        ("gen_ai.content.prompt", {"gen_ai.prompt": json.dumps(TEXTS[0])}),
+        ("gen_ai.content.completion", {"gen_ai.completion": json.dumps([TEXTS[1]])}),
+    ]
+    found = json.dumps(events([span(CHAT | USAGE | {"gen_ai.request.model": "m"}, events=given)]))
+
+    assert "Weather in Oslo?" in found
+    assert "Rain." in found
+
+
+@pytest.mark.parametrize("operation", ["langchain.chat", "batch_completion", "planner.chat", "tool_chat"])
+def test_an_operation_that_ends_as_a_call_is_one(operation):
+    sent = {"gen_ai.operation.name": operation, "gen_ai.request.model": "m", **USAGE}
+    assert [kind for kind, _ in events([span(sent)])].count("TurnEnd") == 1
+
+
+@pytest.mark.parametrize("operation", ["agent.chat", "workflow_completion", "embeddings", "batch_search"])
+def test_other_operations_are_none(operation):
+    sent = {"gen_ai.operation.name": operation, "gen_ai.request.model": "m", **USAGE}
+    assert events([span(sent)]) == []

@@ -1,4 +1,4 @@
-"""Session ids that senders write as numbers."""
+"""Ids of sessions and users, and tags, under the names and in the types in which senders write them."""
 
 import json
 
@@ -30,3 +30,53 @@ def test_an_integer_is_a_session_id_as_text(attributes):
 @pytest.mark.parametrize("other", [True, 7.5, "", "null", [7]])
 def test_other_values_are_no_session_id(other):
     assert span(CHAT | {"session.id": other}).digest.session == ""
+
+
+BEFORE = ["ai.telemetry.metadata.", "ai.settings.context.", "traceloop.association.properties.", "metadata.",
+          "langsmith.metadata.", "langfuse.trace.metadata.", "lmnr.association.properties."]  # fmt: skip
+
+
+@pytest.mark.parametrize("before", BEFORE)
+@pytest.mark.parametrize(
+    "name", ["session_id", "sessionId", "thread_id", "threadId", "conversation_id", "chatId"]
+)
+def test_metadata_that_a_program_set_names_the_session(before, name):
+    assert span(CHAT | {before + name: "s"}).digest.session == "s"
+
+
+@pytest.mark.parametrize("before", BEFORE)
+@pytest.mark.parametrize("name", ["user_id", "userId"])
+def test_metadata_that_a_program_set_names_the_user(before, name):
+    assert span(CHAT | {before + name: "u"}).digest.user == "u"
+
+
+def test_a_session_counts_before_a_thread_whatever_wrote_them():
+    about = {"ai.telemetry.metadata.threadId": "t", "langsmith.metadata.session_id": "s"}
+    assert span(CHAT | about).digest.session == "s"
+
+
+@pytest.mark.parametrize("word", [
+    *("<none>", "(none)", "not set", "unset", "{}", "-1", "{{session_id}}", "${SESSION}", "unknown-session"),
+    "00000000-0000-0000-0000-000000000000",
+])  # fmt: skip
+def test_words_and_templates_are_no_ids(word):
+    digest = span(CHAT | {"session.id": word, "user.id": word}).digest
+    assert (digest.session, digest.user) == ("", "")
+
+
+@pytest.mark.parametrize("attributes", [
+    {"tag.tags": ["a", "b"]},
+    {"langfuse.trace.tags": json.dumps(["a", "b"])},
+    {"langsmith.span.tags": "a, b"},
+    {"traceloop.association.properties.tags": ["a", "b"]},
+    {"ai.settings.context.tags": ["a", "b"]},
+    {"logfire.tags": ["a", "b"]},
+])  # fmt: skip
+def test_tags_are_those_of_each_name(attributes):
+    [start] = of_type([span(CHAT | attributes)], "AgentStart")
+    assert start["metadata"]["tags"] == "a, b"
+
+
+def test_json_is_an_id_as_some_clients_write_it():
+    text = json.dumps({"device_id": "d", "session_id": "s"})
+    assert span(CHAT | {"user.id": text}).digest.user == text

@@ -1,0 +1,128 @@
+"""Usage and cost of a call under all names; input below its cached tokens leaves these out, which is said."""
+
+import json
+
+import pytest
+
+from tests.recorder.core.formats.otlp.spans.lines import events, span
+
+CACHED = {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.request.model": "m",
+    "gen_ai.usage.prompt_tokens": 10,
+    "gen_ai.usage.completion_tokens": 3,
+    "gen_ai.usage.cache_read_input_tokens": 100,
+    "gen_ai.usage.cache_creation_input_tokens": 5,
+}
+CLAUDE = {"span.type": "llm_request", "input_tokens": 10, "output_tokens": 3, "cache_read_tokens": 100}
+
+
+def notices(*lines):
+    return [event for kind, event in events(lines) if kind == "Notice"]
+
+
+def test_input_below_its_cached_parts_is_read_as_without_them_and_flagged():
+    found = events([span(CACHED)])
+
+    [end] = [event for kind, event in found if kind == "TurnEnd"]
+    assert {name: end["usage"][name] for name in ("input", "cache_read", "cache_write")} == {
+        "input": 10,
+        "cache_read": 100,
+        "cache_write": 5,
+    }
+    [notice] = [event for kind, event in found if kind == "Notice"]
+    assert (notice["kind"], notice["code"]) == ("irregular", "input_without_cache")
+    assert [kind for kind, _ in found][-2:] == ["Notice", "AgentEnd"]
+
+
+def test_a_loop_is_flagged_once():
+    root = span({"gen_ai.operation.name": "invoke_agent"}, name="invoke_agent a", number=9, to=9)
+    calls = [span(CACHED, number=number, parent=9, at=number) for number in (1, 2, 3)]
+
+    assert len(notices(root, *calls)) == 1
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        span(CACHED | {"gen_ai.usage.prompt_tokens": 105}),
+        span(CLAUDE, name="claude_code.llm_request", scope="com.anthropic.claude_code.tracing"),
+        span({"gen_ai.operation.name": "chat"}),
+    ],
+)
+def test_other_calls_are_not_flagged(item):
+    assert notices(item) == []
+
+
+CALL = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+FIGURES = {"gen_ai.usage.input_tokens": 100, "gen_ai.usage.output_tokens": 20}
+
+
+def turn_end(attributes):
+    [end] = [event for kind, event in events([span(CALL | attributes)]) if kind == "TurnEnd"]
+    return end
+
+
+@pytest.mark.parametrize(("name", "part"), [
+    ("gen_ai.usage.input_cached_tokens", "cache_read"),
+    ("gen_ai.usage.prompt_tokens_details.cached", "cache_read"),
+    ("gen_ai.usage.prompt_cache_hit_tokens", "cache_read"),
+    ("llm.usage.cache_read_tokens", "cache_read"),
+    ("gen_ai.usage.cache_create_input_tokens", "cache_write"),
+    ("gen_ai.usage.cache_write", "cache_write"),
+    ("llm.usage.cache_creation_tokens", "cache_write"),
+    ("gen_ai.usage.output_reasoning_tokens", "reasoning"),
+    ("gen_ai.usage.thinking_tokens", "reasoning"),
+])  # fmt: skip
+def test_a_part_of_the_usage_is_known_by_the_words_of_its_name(name, part):
+    usage = turn_end(FIGURES | {name: 10})["usage"]
+
+    assert usage[part] == 10
+    assert usage["input"] == 100 - (10 if part != "reasoning" else 0)
+
+
+@pytest.mark.parametrize("name", [
+    "gen_ai.usage.text.cache_read.input_tokens",
+    "gen_ai.usage.cache_creation.ephemeral_5m_input_tokens",
+    "gen_ai.usage.cache_hit_rate",
+    "ai.usage.inputTokenDetails.noCacheTokens",
+    "gen_ai.usage.uncached_input_tokens",
+    "gen_ai.usage.reasoning_cost",
+    "gen_ai.usage." + "cache" * 30,
+])  # fmt: skip
+def test_other_figures_are_no_part_of_the_usage(name):
+    usage = turn_end(FIGURES | {name: 10})["usage"]
+    assert (usage["input"], usage["cache_read"], usage["cache_write"], usage["reasoning"]) == (100, 0, 0, 0)
+
+
+@pytest.mark.parametrize("attributes", [
+    {"gen_ai.response.prompt_tokens": 100, "gen_ai.response.completion_tokens": 20},
+    {"gen_ai.usage.input": 100, "gen_ai.usage.output": 20},
+    {"mlflow.chat.tokenUsage": json.dumps({"input_tokens": 100, "output_tokens": 20})},
+    {"langsmith.usage_metadata": json.dumps({"input_tokens": 100, "output_tokens": 20})},
+    {"llm.usage": json.dumps({"prompt_tokens": 100, "completion_tokens": 20})},
+])  # fmt: skip
+def test_input_and_output_are_read_under_other_names(attributes):
+    usage = turn_end(attributes)["usage"]
+    assert (usage["input"], usage["output"]) == (100, 20)
+
+
+def test_langsmith_writes_cached_tokens_into_the_details():
+    found = {"input_tokens": 100, "output_tokens": 20, "input_token_details": {"cache_read": 40}}
+    usage = turn_end({"langsmith.usage_metadata": json.dumps(found)})["usage"]
+    assert (usage["input"], usage["cache_read"]) == (60, 40)
+
+
+@pytest.mark.parametrize("attributes", [
+    {"gen_ai.usage.cost": "$0.0123"},
+    {"gen_ai.cost.usd": 0.0123},
+    {"gen_ai.response.cost": 0.0123},
+    {"gen_ai.usage.total_cost_usd": 0.0123},
+    {"litellm.response_cost": 0.0123},
+    {"hidden_params": json.dumps({"response_cost": 0.0123})},
+    {"mlflow.llm.cost": json.dumps({"input_cost": 0.01, "total_cost": 0.0123})},
+    {"langfuse.observation.cost_details": json.dumps({"input": 0.01, "output": 0.0023})},
+    {"gen_ai.cost.input_cost": 0.01, "gen_ai.cost.output_cost": 0.0023},
+])  # fmt: skip
+def test_a_reported_cost_is_read_under_each_name(attributes):
+    assert turn_end(FIGURES | attributes)["cost"] == "0.012300000"
