@@ -13,6 +13,7 @@ from typing import Any
 import dj_database_url
 import platformdirs
 
+from dashboard.log_settings import *  # noqa: F403  what is logged, and how
 from dashboard.mail_settings import *  # noqa: F403  the server that sends invites
 from dashboard.sso_settings import *  # noqa: F403  single sign-on, passkeys, TOTP
 from dashboard.sso_settings import SSO_APPS, SSO_MIDDLEWARE
@@ -320,31 +321,3 @@ LANGUAGE_CODE = "en"
 USE_I18N = False
 TIME_ZONE = "UTC"
 USE_TZ = True
-
-# One line per record, never the content of an event.
-LOGGING: dict[str, Any] = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "line": {
-            "()": "dashboard.web.log_lines.LineFormatter",
-            "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
-        }
-    },
-    "filters": {
-        "once": {
-            "()": "django.utils.log.CallbackFilter",
-            "callback": "ext://dashboard.web.log_lines.without_traceback",
-        }
-    },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": os.environ.get("LOOPSCOPE_LOG_LEVEL", "INFO").upper()},
-    "loggers": {
-        "django": {"handlers": [], "propagate": True},
-        "django.request": {"filters": ["once"]},
-        "django.security.DisallowedHost": {"filters": ["once"]},
-        "daphne": {"level": "WARNING"},
-        "channels_redis": {"level": "CRITICAL"},  # logs each second what the relay logs once
-        "asyncio": {"level": "WARNING"},
-    },
-}

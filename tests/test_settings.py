@@ -37,7 +37,10 @@ def of_clients():
 
 
 # dj_database_url reads this one by itself.
-FILES = [ROOT / "dashboard" / name for name in ("settings.py", "sso_settings.py", "mail_settings.py")]
+FILES = [
+    ROOT / "dashboard" / f"{name}.py"
+    for name in ("settings", "sso_settings", "mail_settings", "log_settings")
+]
 SETTINGS = words(*FILES) | {"DATABASE_URL"}
 OIDC = {
     "LOOPSCOPE_OIDC_ISSUER": "https://id.acme.example",
