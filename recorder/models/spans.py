@@ -18,11 +18,21 @@ class SpanUnit(models.Model):
     state = JsonText(null=True)
     is_open = models.BooleanField(default=False)  # a loop may go on: after silence it is aborted
     last_received_at = models.DateTimeField()
+    # What changed no record, if it has no loop; see recorder.journal.spans.without_record.
+    unrecorded_spans = models.IntegerField(default=0, db_default=0)
+    unrecorded_token = models.BigIntegerField(default=0, db_default=0)  # primary key; 0: not known
+    unrecorded_sender = models.CharField(max_length=200, blank=True, default="", db_default="")
+    unrecorded_names = models.CharField(max_length=4000, blank=True, default="", db_default="")  # one a line
 
     class Meta:
         indexes = (
             models.Index(
                 fields=("project", "last_received_at"), condition=models.Q(is_open=True), name="open_units"
+            ),
+            models.Index(
+                fields=("project", "last_received_at"),
+                condition=models.Q(unrecorded_spans__gt=0),
+                name="units_without_a_loop",
             ),
         )
 

@@ -23,6 +23,7 @@ from recorder.database import sql
 from recorder.journal import append
 from recorder.journal.delta.encoding import sources
 from recorder.journal.read import fingerprints
+from recorder.journal.spans import without_record
 from recorder.models import (
     EventRecord,
     JournalEvent,
@@ -62,6 +63,7 @@ def prune(project: Project, now: datetime, on_progress: OnProgress = lambda _: N
             on_progress(count)
     done.finished_at = now
     with transaction.atomic():
+        without_record.forget(project.pk, before)
         done.save()
         if done.lines:
             after: Json = {"lines": done.lines, "bytes": done.size, "before": f"{before:%Y-%m-%d}"}

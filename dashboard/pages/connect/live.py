@@ -23,7 +23,7 @@ class ConnectPage:
     tokens: Sequence[int]
 
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
-        is_due = touched is None or touched.sessions or touched.new_sessions or touched.refused
+        is_due = touched is None or touched.sessions or touched.events or touched.refused
         return [(ARRIVAL, list(self.tokens))] if self.tokens and is_due else []
 
 

@@ -1,10 +1,33 @@
 """Database queries of the page."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from django.db.models import Sum
+
 from dashboard.pages.connect.senders import Wait, wait_of
+from recorder.journal.spans import without_record
 from recorder.models import AccessToken, Refusal, Session
+
+NAMES = 12  # of attributes that are shown
+NEWEST = 20  # traces whose attributes are read
+
+
+@dataclass(frozen=True, slots=True)
+class Unrecorded:
+    """Spans of a token that changed no record: how many, and the names of attributes of the newest."""
+
+    spans: int
+    names: Sequence[str]
+
+    @property
+    def shown(self) -> Sequence[str]:
+        return self.names[:NAMES]
+
+    @property
+    def others(self) -> int:
+        """Names that are not shown."""
+        return len(self.names[NAMES:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +37,7 @@ class Arrival:
     token: AccessToken
     session: Session | None
     refusal: Refusal | None
+    unrecorded: Unrecorded | None = None  # None if there is a session, or no such span
 
     @property
     def slug(self) -> str:
@@ -63,11 +87,26 @@ def made(project: int, token: str) -> int | None:
 
 
 def arrivals(tokens: Collection[int]) -> Mapping[int, Arrival]:
-    """Return what came since each token was made, of its project. One query, and two for each token."""
+    """Return what came since each token was made, of its project.
+
+    One query, and two for each token; without a session one or two more.
+    """
     found = {}
     for token in AccessToken.objects.filter(pk__in=tokens).select_related("project"):
         new = Session.objects.filter(project=token.project_id, last_received_at__gte=token.created_at)
         refused = Refusal.objects.filter(project=token.project_id, at__gte=token.created_at)
-        newest = new.order_by("-last_received_at", "-pk").first(), refused.order_by("-at", "-pk").first()
-        found[token.pk] = Arrival(token, *newest)
+        session = new.order_by("-last_received_at", "-pk").first()
+        refusal = refused.order_by("-at", "-pk").first()
+        found[token.pk] = Arrival(token, session, refusal, None if session else _unrecorded(token))
     return found
+
+
+def _unrecorded(token: AccessToken) -> Unrecorded | None:
+    """Return the spans that came with a token and changed no record."""
+    units = without_record.found(token.project_id).filter(unrecorded_token=token.pk)
+    count = units.aggregate(spans=Sum("unrecorded_spans"))["spans"]
+    if not count:
+        return None
+    newest = units.order_by("-last_received_at", "-pk").values_list("unrecorded_names", flat=True)[:NEWEST]
+    names = {name for text in newest for name in text.split("\n") if name}
+    return Unrecorded(count, sorted(names))

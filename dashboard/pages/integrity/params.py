@@ -17,6 +17,7 @@ LISTS = {
     "orphans": "Orphan events",
     "inconsistencies": "Inconsistencies",
     "spans": "Spans set aside",
+    "unrecorded": "Spans without a record",
 }
 WINDOWS = ("24h", "7d", "30d", "90d", "all")
 FILTERS = Page(
@@ -31,7 +32,7 @@ class Filters(Address):
     """All groups, or the rows of one list; both of these reasons, producers and times only."""
 
     list: str = ""  # one of LISTS; "" shows the groups of all
-    # Code of a rejected line, type of an orphan event, kind of an inconsistency, fault of spans.
+    # Code of a rejected line, type of an orphan event, kind of an inconsistency, fault or sender of spans.
     reason: tuple[str, ...] = ()
     producer: tuple[str, ...] = ()  # names; of spans those of tokens
     since: str = "all"

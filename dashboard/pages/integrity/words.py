@@ -17,10 +17,13 @@ REJECTED = {
     "our_bug": "Loopscope failed on the line: a rebuild reads it again once that is fixed",
 }  # by code
 ORPHAN = "The loop of the event never started"
+UNRECORDED = "No model call, tool call or agent"
 
 
 def sentence(name: str, reason: str) -> str:
     """Return what a reason of the list `name` means; "" if the reason says it itself."""
     if name == "orphans":
         return ORPHAN
+    if name == "unrecorded":
+        return UNRECORDED
     return REJECTED.get(reason, "") if name == "rejected" else ""

@@ -71,7 +71,8 @@ def _collected(found: Iterator[tuple[bytes, bool]], bounds: Bounds) -> Lines:
     for line, has_ids in found:
         size += len(line)
         if size > bounds.all_bytes:
-            raise TooLarge("resource and scope are too large to be kept with each span")
+            limit = f"with them all lines of a body have at most {bounds.all_bytes} bytes"
+            raise TooLarge(f"resource and scope are too large to be kept with each span: {limit}")
         bounds.hold(len(line))
         lines.append(line)
         have_ids = have_ids and has_ids

@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 PROTOBUF = "application/x-protobuf"
 GRPC = "application/grpc"
 UNIMPLEMENTED = 12  # of google.rpc.Code
-GRPC_MESSAGE = "OTLP/gRPC is not spoken here; set the protocol to http/protobuf and the path to /v1/traces"
+GRPC_MESSAGE = "OTLP/gRPC is not spoken here; set the protocol to http/protobuf and the path to /v1/"
 SIGNALS: tuple[Signal, ...] = ("traces", "logs", "metrics")
 _KEY_HEADERS = (b"api-key", b"x-api-key")
 TOKEN_HEADERS = (b"authorization", *_KEY_HEADERS)
@@ -89,11 +89,13 @@ async def otlp_http(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def otlp_grpc(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a client of OTLP/gRPC with a status that it shows: the address for OTLP/HTTP."""
-    fault = Fault(415, "bad_media_type", GRPC_MESSAGE)
+    """Answer a client of OTLP/gRPC with a status that it shows: the address of its signal for OTLP/HTTP."""
+    path = scope["path"].lower()
+    message = GRPC_MESSAGE + next((each for each in SIGNALS if each.removesuffix("s") in path), SIGNALS[0])
+    fault = Fault(415, "bad_media_type", message)
     await note_fault({**scope, "headers": with_authorization(scope["headers"])}, fault)
     # A gRPC client reads the status of a response without a body from its headers, whose HTTP status is 200.
-    status = {"grpc_status": str(UNIMPLEMENTED), "grpc_message": GRPC_MESSAGE}
+    status = {"grpc_status": str(UNIMPLEMENTED), "grpc_message": message}
     await send_content(send, 200, b"", content_type=GRPC, **status)
 
 

@@ -8,7 +8,7 @@ rejects.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
@@ -61,7 +61,14 @@ class _Outline:
 
     def __init__(self, body: bytes, bounds: Bounds) -> None:
         self._body, self._bounds = body, bounds
-        self._left = FIELDS_A_LINE * bounds.lines
+        self._left = self._most = FIELDS_A_LINE * bounds.lines
+
+    def request(self) -> Sequence[Place]:
+        """Return the places of the resources. Raises Unreadable if there is none but something else."""
+        found = self.container((0, len(self._body)), 1)
+        if found.own and not found.parts:
+            raise Unreadable("the body is not an export request in protobuf: it has no resource (field 1)")
+        return found.parts
 
     def container(self, place: Place, number: int) -> _Container:
         """Split a message into the messages under a field number, and the rest."""
@@ -69,7 +76,7 @@ class _Outline:
         for found, begin, content, end in wire.fields(self._body, *place):
             self._left -= 1
             if self._left < 0:
-                raise TooLarge("a body has too many fields beside its spans or log records")
+                raise TooLarge(f"a body has at most {self._most} fields beside its spans or log records")
             if found == number:
                 parts.append((content, end))
                 self._bounds.check_lines(len(parts))
@@ -81,7 +88,7 @@ class _Outline:
 def check(body: bytes, bounds: Bounds) -> None:
     """Look at the outermost fields of a body. Raises Unreadable or TooLarge."""
     try:
-        _Outline(body, bounds).container((0, len(body)), 1)
+        _Outline(body, bounds).request()
     except wire.Malformed:
         raise Unreadable("the body is not an export request in protobuf") from None
 
@@ -98,7 +105,7 @@ def _lines(kind: _Kind, body: bytes, bounds: Bounds) -> Iterator[tuple[bytes, bo
     outline, values = _Outline(body, bounds), Values(bounds)
     found = []
     number = 0
-    for place in outline.container((0, len(body)), 1).parts:
+    for place in outline.request():
         resource = outline.container(place, PARTS)
         scopes = [outline.container(each, PARTS) for each in resource.parts]
         number += sum(len(scope.parts) for scope in scopes)

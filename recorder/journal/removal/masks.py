@@ -24,9 +24,10 @@ from recorder.journal.append import LINES
 from recorder.journal.delta.dedup_window import Encoded, Window
 from recorder.journal.delta.encoding import fingerprint, sources
 from recorder.journal.read import texts
+from recorder.journal.spans import without_record
 from recorder.masking.counts import masks_in
 from recorder.masking.masker import Masker
-from recorder.models import JournalEvent, QuarantinedLine
+from recorder.models import JournalEvent, QuarantinedLine, SpanUnit
 
 PORTION = 500  # lines that are restored together
 OnProgress = Callable[[int], None]
@@ -129,6 +130,17 @@ def mask_states(project: int, masker: Masker) -> None:
         masked = [(masker.mask(state.encode()).line.decode(), pk) for pk, state in rows]
         changed = [new for new, old in zip(masked, rows, strict=True) if new[0] != old[1]]
         sql.write(f"UPDATE {table} SET {column} = %s WHERE id = %s", changed)  # noqa: S608  names
+    _mask_names(project, masker)
+
+
+def _mask_names(project: int, masker: Masker) -> None:
+    """Mask what is told of spans that changed no record."""
+    for unit in SpanUnit.objects.filter(project=project, unrecorded_spans__gt=0).defer("state"):
+        sender, names = map(masker.mask_text, (unit.unrecorded_sender, unit.unrecorded_names))
+        if (sender, names) != (unit.unrecorded_sender, unit.unrecorded_names):
+            unit.unrecorded_sender = sender[: without_record.SENDER_MAX]
+            unit.unrecorded_names = names[: without_record.TEXT_MAX]
+            unit.save(update_fields=("unrecorded_sender", "unrecorded_names"))
 
 
 def _changes(day: Day, masker: Masker, on_progress: OnProgress) -> tuple[Found, list[_Row], dict[int, bytes]]:

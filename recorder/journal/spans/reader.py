@@ -29,6 +29,7 @@ from recorder.journal.spans import marks
 from recorder.journal.spans.conflicts import SpanConflicts
 from recorder.journal.spans.reported_calls import ReportedCalls
 from recorder.journal.spans.transcript_times import TranscriptTimes, session_key
+from recorder.journal.spans.without_record import SETS, AttributeNames
 
 SILENCE = "loopscopeSilence"  # a line of ours: nothing more came of a trace for the time that is set
 
@@ -71,6 +72,7 @@ class SpanReader:
         self._received: dict[int, datetime] = {}
         self._conflicts = SpanConflicts()
         self._covered: set[int] = set()  # units that a transcript changed
+        self._names = AttributeNames()
 
     def read(
         self,
@@ -162,13 +164,12 @@ class SpanReader:
         """Save the units, traces and keys that changed."""
         adapt = sql.timestamp_encoder()
         rows = [
-            (*_columns(held.unit), adapt(self._received[pk]), pk)
+            (*_columns(held.unit), *self._names.columns(pk, held.unit), adapt(self._received[pk]), pk)
             for pk, held in self._units.items()
             if pk in self._received and pk not in self._gone
         ]
-        sql.write(
-            "UPDATE recorder_spanunit SET state = %s, is_open = %s, last_received_at = %s WHERE id = %s", rows
-        )
+        sets = f"state = %s, is_open = %s, {SETS}, last_received_at = %s"
+        sql.write(f"UPDATE recorder_spanunit SET {sets} WHERE id = %s", rows)  # noqa: S608  columns
         covered = sorted(self._covered - self._received.keys() - self._gone)
         sql.write(
             "UPDATE recorder_spanunit SET state = %s, is_open = %s WHERE id = %s",
@@ -217,11 +218,13 @@ class SpanReader:
 
     def _load_units(self, units: Iterable[int]) -> None:
         if missing := set(units) - self._units.keys():
-            for pk, state in sql.read(
-                f"SELECT id, state FROM recorder_spanunit WHERE {sql.in_list('id')}",  # noqa: S608
+            columns = "id, state, unrecorded_names"
+            for pk, state, names in sql.read(
+                f"SELECT {columns} FROM recorder_spanunit WHERE {sql.in_list('id')}",  # noqa: S608
                 sql.list_param(sorted(missing)),
             ):
                 self._units[pk] = _Held(pk, Unit(None if state is None else json.loads(state)))
+                self._names.load(pk, names)
 
     def _unless_deleted(
         self, tombstones: Tombstones, line: SpanLine | InvalidLineError | None
@@ -283,6 +286,7 @@ class SpanReader:
             if self._of_key.get(key) != pk:
                 self._of_key[key] = self._new_keys[key] = pk
         self._units[pk].unit.add(digest)
+        self._names.add(pk, line.item)
         return pk
 
     def _make(self, at: datetime) -> int:
@@ -300,6 +304,7 @@ class SpanReader:
         into, *others = units
         for pk in others:
             self._units[into].unit.absorb(self._units[pk].unit)
+            self._names.join(into, pk)
             for table in ("recorder_spantrace", "recorder_spankey", "recorder_spantree"):
                 sql.write(f"UPDATE {table} SET unit_id = %s WHERE unit_id = %s", [[into, pk]])  # noqa: S608
             for index in (self._of_home, self._of_key, self._new_keys):

@@ -26,6 +26,7 @@ NOUNS = {
     "orphans": "event,events",
     "inconsistencies": "inconsistency,inconsistencies",
     "spans": "body,bodies",
+    "unrecorded": "trace,traces",
 }
 GROUPS = 50  # shown of one list: types of events are free text
 

@@ -1,4 +1,4 @@
-"""Rejected lines, orphan events, inconsistencies and spans set aside: how many, and lists page by page."""
+"""Rejected lines, orphan events, inconsistencies, and spans: how many, and lists page by page."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from dashboard.pages.integrity.params import LISTS, Filters
 from dashboard.web import links
 from dashboard.web.time_range import time_range
 from recorder.core.content.text import clean
+from recorder.journal.spans import without_record
 from recorder.models import (
+    AccessToken,
     Anomaly,
     EventRecord,
     JournalEvent,
     Producer,
     Project,
     QuarantinedLine,
+    SpanUnit,
     WaitingSpans,
 )
 from recorder.operations import spans_set_aside
@@ -90,7 +93,19 @@ class SpansSetAside:
     at: datetime
 
 
-Row: TypeAlias = RejectedLine | Orphan | Inconsistency | SpansSetAside
+@dataclass(frozen=True, slots=True)
+class UnrecordedSpans:
+    """Spans that changed no record, those of one trace or of some that belong together."""
+
+    pk: int
+    sender: str  # services, and scopes that emit them
+    producer: str  # name of the token that sent the last one, "" if it is not known
+    spans: int
+    names: Sequence[str]  # of their attributes
+    at: datetime
+
+
+Row: TypeAlias = RejectedLine | Orphan | Inconsistency | SpansSetAside | UnrecordedSpans
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +119,7 @@ class Source(Generic[M]):
     producer_name: str  # lookup of its name
     detailed: Callable[[QuerySet[M]], QuerySet[M]]  # with what `shown` reads
     shown: Callable[[str, M], Row]  # slug of the project, row
+    senders: type[Producer | AccessToken] = Producer  # what `producer` is a key of
 
     def matching(self, project: int, filters: Filters) -> QuerySet[M]:
         """Return the rows that match the filters, unordered."""
@@ -111,7 +127,7 @@ class Source(Generic[M]):
         if filters.reason:
             rows = rows.filter(**{f"{self.reason}__in": filters.reason})
         if filters.producer:
-            named = Producer.objects.filter(project=project, name__in=filters.producer)
+            named = self.senders.objects.filter(project=project, name__in=filters.producer)
             rows = rows.filter(**{f"{self.producer}__in": named.values("pk")})
         return rows
 
@@ -246,6 +262,13 @@ def _spans(_slug: str, row: WaitingSpans) -> SpansSetAside:
     return SpansSetAside(row.pk, clean(row.fault), sender, clean(row.address), row.size, row.received_at, at)
 
 
+def _unrecorded(_slug: str, row: SpanUnit) -> UnrecordedSpans:
+    token = clean(getattr(row, "token_name") or "")  # noqa: B009  it was annotated
+    names = sorted(filter(None, row.unrecorded_names.split("\n")))
+    sender, at = clean(row.unrecorded_sender), row.last_received_at
+    return UnrecordedSpans(row.pk, sender, token, row.unrecorded_spans, names, at)
+
+
 def _of_event(column: str) -> Subquery:
     return Subquery(JournalEvent.objects.filter(pk=OuterRef("event")).values(column)[:1])
 
@@ -292,5 +315,16 @@ SOURCES: Mapping[str, Source] = {  # type: ignore[type-arg]
         "sender",
         lambda rows: rows,
         _spans,
+        AccessToken,
+    ),
+    "unrecorded": Source(
+        without_record.found,
+        "unrecorded_sender",
+        "last_received_at",
+        "unrecorded_token",
+        "token_name",
+        lambda rows: rows,
+        _unrecorded,
+        AccessToken,
     ),
 }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from recorder.core.formats.base import Fields, format_time, parse_arguments
 from recorder.core.formats.otlp.outline import Entry
 from recorder.core.formats.otlp.plan.calls import unnamed_place
 from recorder.core.formats.otlp.spans import names
-from recorder.core.formats.otlp.spans.attributes import decoded, first_text, moment
+from recorder.core.formats.otlp.spans.attributes import first_text, moment
 from recorder.core.formats.otlp.spans.content.blocks import text_of_result
 from recorder.core.formats.otlp.spans.content.messages import Messages, joined
 from recorder.core.formats.otlp.spans.content.request import merged, request_of, settings_of
@@ -20,11 +20,11 @@ from recorder.core.formats.otlp.spans.content.tools import (
 )
 from recorder.core.formats.otlp.spans.decisions import command_of
 from recorder.core.formats.otlp.spans.digest import Digest, Item
+from recorder.core.formats.otlp.spans.tags import tags_of
 from recorder.core.records import Json
 
 ReadLine = Callable[[Digest], Item]
 CONTEXTS = ("<session_context>", "<environment_context>", "<user_instructions>")
-OWN_TAGS = ("seq:step:", "graph:step:", "langsmith:")  # that LangChain gives its own runs
 EXCERPT = 400  # characters of the last answer in the end of a loop
 
 
@@ -54,7 +54,7 @@ def _start(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
                 metadata[name] = value
         if item.digest.user:
             metadata.setdefault("user", item.digest.user)
-    if tags := dict.fromkeys(tag for item in items for tag in _tags(item.attributes)):
+    if tags := dict.fromkeys(tag for item in items for tag in tags_of(item.attributes)):
         metadata["tags"] = ", ".join(tags)
     return [
         {
@@ -68,15 +68,6 @@ def _start(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
             "adopts": f"spans-{home}",
         }
     ]
-
-
-def _tags(attributes: Fields) -> Iterator[str]:
-    for name in names.TAGS:
-        value = decoded(attributes.get(name))
-        found: list[Json] = [*value.split(",")] if isinstance(value, str) else []
-        found = value if isinstance(value, list) else found
-        texts = (tag.strip() for tag in found if isinstance(tag, str))
-        yield from (tag for tag in texts if tag and not tag.startswith(OWN_TAGS))
 
 
 def _snapshot(items: Sequence[Item], model: str, provider: str) -> Fields | None:
@@ -178,6 +169,13 @@ def _assistant(entry: Entry, content: list[Fields]) -> Fields:
         "timestamp": entry.at // 10**6,
     }
     return message | ({"error_message": error} if error else {})
+
+
+def _compaction(entry: Entry, loop_id: str, _items: Sequence[Item]) -> list[Fields]:
+    """Return a compaction of the context that a provider made; it reports no counts."""
+    counts = ("messages_before", "messages_after", "estimated_tokens_before", "estimated_tokens_after")
+    unknown: Fields = dict.fromkeys((*counts, "loops_compacted"))
+    return [{"type": "CompactionEnded", "loop_id": loop_id, **unknown, "timestamp": time_of(entry.at)}]
 
 
 def _approval(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
@@ -341,6 +339,7 @@ _WRITERS: dict[str, Callable[[Entry, str, Sequence[Item]], list[Fields]]] = {
     "prompt": _prompt,
     "request": _request,
     "answer": _answer,
+    "compaction": _compaction,
     "approval": _approval,
     "tool_start": _tool_start,
     "tool_end": _tool_end,

@@ -23,6 +23,7 @@ Step = Literal[
     "prompt",
     "request",
     "answer",
+    "compaction",
     "approval",
     "tool_start",
     "tool_end",
@@ -138,6 +139,8 @@ def _turn(
         yield Entry("request", first.span.start, (index, _model(plan, call, notes)), with_request)
     answer = (_model(plan, call, notes), _provider(call), call.first("finish"), call.span.error)
     yield Entry("answer", call.span.end, answer, sources)
+    if any(each.compacted for each in call.sources):
+        yield Entry("compaction", call.span.end)
     requested_by = tuple(each for each in sources if each.calls)[:SOURCES_MAX]
     for tool in turn.tools:
         yield from _tool(tool, requested_by)

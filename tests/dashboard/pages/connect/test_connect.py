@@ -1,5 +1,6 @@
 """The page Connect an agent: its lines, its token, and what arrives."""
 
+import json
 import re
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from dashboard.pages.connect.queries import arrivals, made, token_of
 from dashboard.pages.connect.senders import PLACEHOLDER, check, senders
 from dashboard.pages.connect.views import COOKIE
 from recorder.access import tokens
+from recorder.core.formats.registry import OTLP
+from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import Project, Refusal
-from recorder.pubsub.invalidation import Invalidation
+from recorder.pubsub.invalidation import Invalidation, subscribe, unsubscribe
 from tests.recorder.journal.spans import captures
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -184,6 +187,72 @@ def test_a_refused_request_is_shown_until_a_session_arrives(project):
     html = ARRIVAL.draw([key])[key]
     assert "Connected." in html
     assert "refused" not in html
+
+
+def spans(project, number, attributes, *, token=0, trace=1):
+    """Send spans that are no model call."""
+    whole = [
+        {
+            "traceId": f"{trace:032x}",
+            "spanId": f"{each:016x}",
+            "name": "GET /",
+            "startTimeUnixNano": "1771000000000000000",
+            "endTimeUnixNano": "1771000001000000000",
+            "attributes": [{"key": name, "value": {"stringValue": "secret"}} for name in attributes],
+        }
+        for each in range(1, number + 1)
+    ]
+    lines = [{"resourceSpans": [{"scopeSpans": [{"spans": [each]}]}]} for each in whole]
+    ingest(Batch(project.pk, "otlp", None, [json.dumps(line).encode() for line in lines], OTLP, token=token))
+
+
+def test_spans_that_are_no_model_call_are_named_until_a_session_arrives(project, django_assert_num_queries):
+    key = made(project.pk, tokens.issue(project, "LangGraph", ["ingest"]))
+    other = made(project.pk, tokens.issue(project, "LangGraph", ["ingest"]))
+    spans(project, 12, ["http.route", "<script>"], token=key)
+
+    with django_assert_num_queries(5):
+        html = ARRIVAL.draw([key])[key]
+    assert "12 spans came, none of them a model call, a tool call or an agent." in html
+    assert "Their attributes:" in html
+    assert ">http.route</code>" in html
+    assert "&lt;script&gt;" in html
+    assert "secret" not in html
+    assert "/p/p/integrity?list=unrecorded" in html
+    assert "Waiting for" not in html
+    assert "Waiting for the first span" in ARRIVAL.draw([other])[other], "of another token"
+
+    captures.record(project, captures.lines("frameworks/pydantic-ai/02-tool")[0])
+    html = ARRIVAL.draw([key])[key]
+    assert "Connected." in html
+    assert "none of them" not in html
+
+
+def test_one_span_and_many_attributes_are_said_in_numbers(project):
+    key = made(project.pk, tokens.issue(project, "t", ["ingest"]))
+    spans(project, 1, [f"name{number:02}" for number in range(30)], token=key)
+    html = ARRIVAL.draw([key])[key]
+    assert "1 span came, and it is no model call, tool call or agent." in html
+    assert "Its attributes:" in html
+    assert (html.count("<code"), "and 18 more" in html) == (13, True)
+
+
+def test_spans_without_attributes_are_said_to_have_none(project):
+    key = made(project.pk, tokens.issue(project, "t", ["ingest"]))
+    spans(project, 2, [], token=key)
+    assert "They have no attributes." in ARRIVAL.draw([key])[key]
+
+
+def test_the_page_is_drawn_again_when_spans_change_no_record(project):
+    key = made(project.pk, tokens.issue(project, "t", ["ingest"]))
+    page = open_page(project, None, QueryDict(f"token={key}"))
+    published = []
+    subscribe(published.append)
+    try:
+        spans(project, 2, ["http.route"], token=key)
+    finally:
+        unsubscribe(published.append)
+    assert any(page.dirty_panels(each) for each in published)
 
 
 def test_a_request_with_another_token_of_the_project_says_so(project):

@@ -15,6 +15,7 @@ LISTS = {
     "orphans": "Orphan events",
     "inconsistencies": "Inconsistencies",
     "spans": "Spans set aside",
+    "unrecorded": "Spans without a record",
 }
 
 

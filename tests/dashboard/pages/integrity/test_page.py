@@ -130,5 +130,5 @@ def test_other_projects_are_not_shown(feed, see):
 def test_fifty_lines_take_as_many_queries_as_one(feed, see, client, django_assert_max_num_queries):
     feed(*(b"{%d" % n for n in range(50)), *(build.turn_start(f"orphan{n}.1") for n in range(50)))
 
-    with django_assert_max_num_queries(33):
+    with django_assert_max_num_queries(38):
         see()

@@ -219,7 +219,7 @@ def test_the_integrity_page_names_token_sender_and_reason(project, poison):
     client = Client()
     client.force_login(user)
 
-    for query in ("", "?list=spans"):
+    for query in ("", "?list=spans", "?list=spans&producer=build+server"):
         page = client.get(f"/p/{project.slug}/integrity{query}").content.decode()
         for shown in ("Spans set aside", "build server", "192.0.2.7", "Reading it failed: ZeroDivisionError"):
             assert shown in page, (query, shown)

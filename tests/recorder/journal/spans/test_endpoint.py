@@ -171,14 +171,29 @@ def test_a_body_without_a_key_of_ours_is_refused(token):
     assert send(b"{}", token).status == 200, "an empty request is one"
 
 
+@pytest.mark.parametrize("path", ["/v1/traces", "/v1/logs", "/v1/metrics"])
+def test_a_protobuf_body_without_a_resource_is_refused(token, path):
+    assert send(b"\x12\x03abc", token, path=path, content_type=PROTOBUF).status == 400
+    assert send(b"", token, path=path, content_type=PROTOBUF).status == 200, "an empty request is one"
+
+
 @pytest.mark.parametrize(
-    "path", ["/v1/traces", "/opentelemetry.proto.collector.trace.v1.TraceService/Export"]
+    ("path", "meant"),
+    [
+        ("/v1/traces", "/v1/traces"),
+        ("/v1/logs/", "/v1/logs"),
+        ("/otlp/v1/metrics", "/v1/metrics"),
+        ("/opentelemetry.proto.collector.trace.v1.TraceService/Export", "/v1/traces"),
+        ("/opentelemetry.proto.collector.logs.v1.LogsService/Export", "/v1/logs"),
+        ("/opentelemetry.proto.collector.metrics.v1.MetricsService/Export", "/v1/metrics"),
+        ("/opentelemetry.proto.collector.profiles.v1.ProfilesService/Export", "/v1/traces"),
+    ],
 )
-def test_a_client_of_grpc_reads_the_address_for_http(token, path):
+def test_a_client_of_grpc_reads_the_address_of_its_signal_for_http(token, path, meant):
     answer = send(b"", token, path=path, content_type="application/grpc")
     found = (answer.status, answer.headers["content-type"], answer.headers["grpc-status"])
     assert found == (200, "application/grpc", "12")
-    assert "/v1/traces" in answer.headers["grpc-message"]
+    assert answer.headers["grpc-message"].endswith(f" {meant}")
 
 
 def test_tokens_are_checked(project, token):

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from recorder.core.formats.otlp.plan.by_time import ByTime
-from recorder.core.formats.otlp.plan.calls import Call
+from recorder.core.formats.otlp.plan.calls import Call, Key
 from recorder.core.formats.otlp.plan.loops import LoopPlan
 from recorder.core.formats.otlp.spans.digest import Digest
+from recorder.core.formats.otlp.spans.failures import RECORDS
 from recorder.core.formats.otlp.spans.log_records import CALLS, FAILURES, TEXT, TOOLS
 
 _NEAR_NS = 5_000_000_000  # the text of an answer is written at most so long before or after the call's record
@@ -52,6 +53,19 @@ class _Times:
         found = self._requests.get(note.session, [])
         at = bisect_right(found, note.end, key=lambda times: times[0])
         return found[at - 1][1] if at else note.end
+
+
+def with_exceptions(spans: Mapping[Key, Digest], notes: Sequence[Digest]) -> dict[Key, Digest]:
+    """Return spans with the exceptions that log records report in them.
+
+    A span whose status says success has not failed, nor has a call that was answered: it was tried again.
+    """
+    found = dict(spans)
+    for note in notes:
+        span = found.get((note.trace, note.id)) if note.name in RECORDS else None
+        if span is not None and not (span.error or span.is_ok or span.answer or span.finish):
+            found[note.trace, note.id] = replace(span, error=note.error)
+    return found
 
 
 def calls_of(notes: Sequence[Digest]) -> list[Call]:

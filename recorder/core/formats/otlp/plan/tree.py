@@ -33,7 +33,7 @@ def loops_of(digests: Iterable[Digest]) -> list[LoopPlan]:
     ordered = sorted(digests, key=lambda each: (each.start, each.end, each.trace, each.id, each.print))
     spans = {key_of(each): each for each in ordered if not each.is_log and each.kind != "noise"}
     notes = [each for each in ordered if each.is_log]
-    spans = without_sums(_with_call_ids(spans))
+    spans = without_sums(_with_call_ids(log_records.with_exceptions(spans, notes)))
     repeats: dict[Key, list[Digest]] = defaultdict(list)
     for key, of in repeated_tools(spans).items():
         repeats[of].append(spans[key])

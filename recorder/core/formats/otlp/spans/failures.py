@@ -21,7 +21,10 @@ from recorder.core.records import Json
 _ERRORS = (2, "STATUS_CODE_ERROR")  # codes of the status of a failed span
 _SUCCESS = (1, "STATUS_CODE_OK")
 _EXCEPTION = ("exception.message", "exception.type")
+# Log records of an exception in a span: of OpenTelemetry, which writes no span events any more, and of GenAI.
+RECORDS = frozenset(("exception", "gen_ai.client.operation.exception"))
 _NAMES = ("error.message", "error", "error.type")
+_LANGFUSE = ("langfuse.observation.status_message",)
 _DENIED = re.compile(r"User (?:did not allow|denied|rejected|declined)", re.IGNORECASE)  # Gemini CLI
 _REPORTED = "The tool reported an error."
 
@@ -39,11 +42,18 @@ def of_span(status: Fields, attributes: Fields, events: Events) -> str:
         return (text or _named(attributes))[:2000]
     if is_success(status):
         return ""
+    if str(attributes.get("langfuse.observation.level")).upper() == "ERROR":
+        return (text or first_text(attributes, _LANGFUSE) or _named(attributes))[:2000]
     return (
         (text or first_text(attributes, _NAMES[:1]) or first_text(attributes, ("error.type",)))[:2000]
         if (_exception(events) or first_text(attributes, ("error.type",)))
         else ""
     )
+
+
+def of_record(event: str, attributes: Fields) -> str:
+    """Return the exception that a log record reports; "" for another record."""
+    return _exception([("exception", attributes)]) if event in RECORDS else ""
 
 
 def is_success(status: Fields) -> bool:

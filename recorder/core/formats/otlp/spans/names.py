@@ -22,7 +22,11 @@ _METADATA = (
     "litellm.metadata.",
     "metadata.",
 )
-METADATA_SESSION = (  # fields of metadata, also of the JSON in `metadata`
+METADATA = (  # JSON objects with such fields
+    *("metadata", "langsmith.metadata", "langfuse.trace.metadata", "langfuse.observation.metadata"),
+    *("ai.telemetry.metadata", "braintrust.metadata", "litellm.metadata"),
+)
+METADATA_SESSION = (  # fields of metadata
     *("session_id", "sessionId", "session.id", "langfuse_session_id", "langfuseSessionId"),
     *("conversation_id", "conversationId", "chat_id", "chatId", "thread_id", "threadId"),
 )
@@ -40,10 +44,17 @@ SESSION = (
     "openlit.session.id",
     "helicone.session.id",
     "litellm.session_id",
+    "litellm.litellm_session_id",
+    "langfuse.sessionId",
+    "llm.session_id",
+    "agent.session.id",
+    "gen_ai.agent.session.id",
+    "agno.session.id",
     "gen_ai.session.id",
     "gen_ai.session_id",
     "lk.session_id",  # LiveKit
     "copilot_chat.session_id",
+    "copilot_chat.chat_session_id",
     "aws.bedrock.agentcore.session.id",
     "gcp.vertex.agent.session_id",  # Google ADK
     "session_id",
@@ -52,10 +63,13 @@ SESSION = (
     "conversationId",
     "gen_ai.conversation_id",
     "dify.conversation_id",
+    "dify.conversation.id",
     "chat.id",
     "chat_id",
     *(f"{before}{name}" for name in METADATA_SESSION for before in _METADATA),
     "gen_ai.thread.id",
+    "gen_ai.thread_id",
+    "openai.thread_id",
     "wandb.thread_id",
     "thread_id",
     "threadId",
@@ -73,7 +87,9 @@ USER = (
     "enduser.id",  # OpenTelemetry until 1.28
     "enduser.pseudo.id",
     "langfuse.user.id",
+    "langfuse.userId",
     "langfuse.trace.user_id",
+    "langsmith.trace.user_id",
     *(f"{before}{name}" for name in METADATA_USER for before in _METADATA),
     "mlflow.trace.user",
     "helicone.user.id",
@@ -81,12 +97,15 @@ USER = (
     "dify.user_id",
     "gen_ai.user.id",
     "gen_ai.user",
+    "agno.user.id",
+    "litellm.user_id",
     "user_id",
     "userId",
     "llm.user",
     "gen_ai.request.user",
     "gen_ai.openai.request.user",
     "metadata.user_api_key_end_user_id",  # LiteLLM
+    "llm.openai.user",
 )
 AGENT = (
     "gen_ai.agent.name",  # GenAI
@@ -175,6 +194,8 @@ FINISH = (
     "anthropic.message.stop_reason",
     "gen_ai.completion.0.finish_reason",  # traceloop, older releases
 )
+COMPACTED = "gen_ai.conversation.compacted"  # GenAI: the provider shortened the context of this call
+COMPACTION = "compaction"  # the finish reason of an answer that is one
 SYSTEM_TEXT = ("gen_ai.system_instructions",)
 INPUT_MESSAGES = ("gen_ai.input.messages", "ai.prompt.messages", "gen_ai.prompt", "raw_input", "input")
 OUTPUT_MESSAGES = ("gen_ai.output.messages", "gen_ai.completion", "output")

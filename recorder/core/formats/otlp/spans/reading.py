@@ -28,6 +28,7 @@ from recorder.core.formats.otlp.spans.content import tools as tool_content
 from recorder.core.formats.otlp.spans.content.request import print_of, request_of
 from recorder.core.formats.otlp.spans.decisions import decision_of
 from recorder.core.formats.otlp.spans.digest import BY_WORDS, Digest, Item
+from recorder.core.formats.otlp.spans.haystack import with_genai_names
 from recorder.core.formats.otlp.spans.kinds import kind_of, looks_like_a_call
 from recorder.core.formats.otlp.spans.response_id import response_id
 from recorder.core.formats.otlp.spans.usage import record_cost_nano, reported_cost_nano, usage_of
@@ -51,7 +52,7 @@ def read_item(line: Fields, raw: bytes) -> Item:
     if isinstance(why := line.get(TOO_LARGE), str):
         raise InvalidLineError("too_large", "", why)
     resource, scope, body, signal = _unwrapped(line)
-    attributes = mapping(body.get("attributes"))
+    attributes = with_genai_names(str(body.get("name") or ""), mapping(body.get("attributes")))
     events = [
         (str(event.get("name") or ""), mapping(event.get("attributes")))
         for event in _objects(body.get("events"))
@@ -144,6 +145,7 @@ def _read_record(item: Item, body: Fields) -> None:
     digest.model = identifier(first_text(attributes, names.MODEL))
     digest.usage = usage_of(attributes, digest.runtime)
     digest.cost_nano = record_cost_nano(attributes)
+    digest.error = digest.error or failures.of_record(event, attributes)
     log_records.describe(digest, attributes)
     if digest.is_message:
         sent = plain(body.get("body"))
@@ -188,6 +190,7 @@ def _describe(item: Item, name: str) -> None:
         digest.cost_nano = reported_cost_nano(attributes)
         digest.tries = sum(event == "gen_ai.request.attempt" for event, _ in item.events)
         _describe_messages(item)
+        digest.compacted = attributes.get(names.COMPACTED) is True or digest.finish == names.COMPACTION
     elif digest.kind == "tool":
         _describe_tool(item, name)
     elif item.attributes.get("spring.ai.kind") == "chat_client":
@@ -262,18 +265,22 @@ def _child_in_arguments(item: Item) -> str:
 
 
 def _session_of(attributes: Fields) -> str:
-    found = first_id(attributes, names.SESSION)
-    if not found and "metadata" in attributes:
-        found = first_id(decoded_object(attributes["metadata"]), names.METADATA_SESSION)
+    found = first_id(attributes, names.SESSION) or _id_of_metadata(attributes, names.METADATA_SESSION)
     thread = first_id(attributes, names.THREAD)  # a number is the id of a thread of the operating system
     return identifier((found or ("" if thread.isdecimal() else thread)).strip('"'))
 
 
 def _user_of(attributes: Fields) -> str:
-    found = first_id(attributes, names.USER)
-    if not found and "metadata" in attributes:
-        found = first_id(decoded_object(attributes["metadata"]), names.METADATA_USER)
+    found = first_id(attributes, names.USER) or _id_of_metadata(attributes, names.METADATA_USER)
     return identifier(found.strip('"'))
+
+
+def _id_of_metadata(attributes: Fields, fields: tuple[str, ...]) -> str:
+    """Return the first of some fields of the JSON objects of metadata that is an id."""
+    for name in names.METADATA:
+        if name in attributes and (found := first_id(decoded_object(attributes[name]), fields)):
+            return found
+    return ""
 
 
 def _finish(value: Json) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from recorder.core.formats.base import Fields, object_field
 from recorder.core.formats.otlp.spans import usage_names
@@ -104,10 +104,19 @@ def reported_cost_nano(attributes: Fields) -> int:
     objects = (decoded_object(attributes.get(name)) for name in usage_names.COST_JSON)
     inner = (each.get(name) for each in objects for name in usage_names.JSON_COST)
     values = (attributes.get(name) for name in usage_names.COST)
-    found = next((cost for value in (*values, *inner) if (cost := cost_nano(value)) >= 0), -1)
+    named = (*values, *inner, *_costs_of_providers(attributes))
+    found = next((cost for value in named if (cost := cost_nano(value)) >= 0), -1)
     for parts in usage_names.COST_PARTS if found < 0 else ():
         found = _sum(attributes.get(name) for name in parts) if found < 0 else found
     return found if found >= 0 else _sum(decoded_object(attributes.get(usage_names.COST_PARTS_JSON)).values())
+
+
+def _costs_of_providers(attributes: Fields) -> Iterator[Json]:
+    """Yield the costs that a provider reports beside its answer."""
+    providers = decoded_object(attributes.get(usage_names.PROVIDER_METADATA))
+    for about in (each for each in providers.values() if isinstance(each, dict)):
+        for fields in (about, object_field(about, "usage")):
+            yield from (fields.get(name) for name in usage_names.PROVIDER_COST)
 
 
 def _sum(values: Iterable[Json]) -> int:

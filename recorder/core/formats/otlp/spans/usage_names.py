@@ -99,7 +99,10 @@ OTHER_USAGE = re.compile(
     re.IGNORECASE,
 )
 OTHER_CHARS = 100  # of such a name
-CACHE_WRITE_1H = ("anthropic.usage.cache_creation.ephemeral_1h_input_tokens",)
+CACHE_WRITE_1H = (
+    "anthropic.usage.cache_creation.ephemeral_1h_input_tokens",
+    "gen_ai.usage.cache_creation.ephemeral_1h_input_tokens",
+)
 REASONING = (
     "gen_ai.usage.details.reasoning_tokens",  # pydantic-ai
     "gen_ai.usage.reasoning.output_tokens",  # Google ADK
@@ -135,6 +138,7 @@ COST = (  # dollars
     "gen_ai.cost.usd",
     "gen_ai.cost.amount",
     "gen_ai.cost.total_usd",
+    "gen_ai.cost.total_cost_usd",
     "gen_ai.response.cost",
     "gen_ai.usage.cost.usd",
     "gen_ai.usage.total_cost_usd",
@@ -173,8 +177,13 @@ COST_JSON = (
     "hidden_params",
     "llm.cost",
     "gen_ai.usage",
+    "braintrust.metrics",
 )
-JSON_COST = ("total", "total_cost", "response_cost", "cost")
+JSON_COST = ("total", "total_cost", "response_cost", "cost", "estimated_cost")
+# An object of the Vercel AI SDK with one for each provider, whose usage may have the cost: of OpenRouter and
+# Vercel's gateway, which name no total.
+PROVIDER_METADATA = "ai.response.providerMetadata"
+PROVIDER_COST = ("cost", "totalCost", "total_cost")
 COST_PARTS_JSON = "langfuse.observation.cost_details"
 # Objects of usage: of logfire for openai-agents, where cache and reasoning are only there, and of others.
 USAGE_JSON = (

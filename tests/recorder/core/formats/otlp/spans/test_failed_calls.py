@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.recorder.core.formats.otlp.spans.lines import of_type, span
+from tests.recorder.core.formats.otlp.spans.lines import log, of_type, span
 
 CALL = {"span.type": "llm_request", "session.id": "s", "model": "claude-sonnet-4-5"}
 SCOPE = "com.anthropic.claude_code.tracing"
@@ -23,3 +23,63 @@ def test_a_call_without_success_is_an_error_of_its_turn(success):
 @pytest.mark.parametrize("success", [True, "true"])
 def test_a_call_with_success_is_no_error(success):
     assert error_of({"success": success}) is None
+
+
+CHAT = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+EXCEPTION = {"exception.type": "RateLimitError", "exception.message": "slow down"}
+ANSWERED = '[{"role": "assistant", "parts": [{"type": "text", "content": "x"}]}]'
+RECORDS = ["gen_ai.client.operation.exception", "exception"]
+
+
+@pytest.mark.parametrize("event", RECORDS)
+def test_an_exception_in_a_log_record_is_an_error_of_its_span(event):
+    items = [span(CHAT, number=1), span(CHAT, number=2, at=2), log(event, EXCEPTION, number=2, at=2.5)]
+    for order in (items, items[::-1]):
+        first, second = of_type(order, "TurnEnd")
+        assert "error_message" not in first["message"]
+        assert second["message"]["error_message"] == "slow down"
+    assert of_type([*items[:2], log(event, {}, number=2)], "TurnEnd")[1]["message"]["error_message"]
+
+
+@pytest.mark.parametrize("event", RECORDS)
+def test_an_exception_in_a_log_record_is_an_error_of_a_tool_and_an_agent(event):
+    agent = span({"gen_ai.operation.name": "invoke_agent"}, name="invoke_agent a", number=1, to=9)
+    tool = span({"gen_ai.operation.name": "execute_tool"}, name="execute_tool t", number=2, parent=1)
+    logs = [log(event, EXCEPTION, number=number) for number in (1, 2)]
+    [end] = of_type([agent, tool, logs[1]], "ToolExecutionEnd")
+    assert (end["is_error"], end["result"]["content"][0]["text"]) == (True, "slow down")
+    [end] = of_type([agent, tool, logs[0]], "AgentEnd")
+    assert (end["outcome"], end["error"]) == ("failed", "slow down")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "more"),
+    [
+        ({}, {"status": {"code": 1}}),
+        ({"gen_ai.response.finish_reasons": ["stop"]}, {}),
+        ({"gen_ai.output.messages": ANSWERED}, {}),
+    ],
+)
+def test_a_call_that_was_answered_after_an_exception_has_not_failed(attributes, more):
+    items = [span(CHAT | attributes, **more), log(RECORDS[0], EXCEPTION)]
+    [end] = of_type(items, "TurnEnd")
+    assert "error_message" not in end["message"]
+
+
+def test_other_log_records_with_an_exception_are_no_error():
+    [end] = of_type([span(CHAT), log("app.warning", EXCEPTION)], "TurnEnd")
+    assert "error_message" not in end["message"]
+
+
+def test_a_level_of_langfuse_is_an_error_unless_the_status_says_success():
+    failed = {"langfuse.observation.level": "ERROR", "langfuse.observation.status_message": "boom"}
+    kinds = [({"langfuse.observation.type": kind} | failed) for kind in ("tool", "generation", "agent")]
+    tool, call, agent = (span(kind, number=n + 1, at=n) for n, kind in enumerate(kinds))
+    [end] = of_type([tool], "ToolExecutionEnd")
+    assert (end["is_error"], end["result"]["content"][0]["text"]) == (True, "boom")
+    assert of_type([call], "TurnEnd")[0]["message"]["error_message"] == "boom"
+    assert of_type([agent], "AgentEnd")[0]["error"] == "boom"
+    for more in ({"status": {"code": 1}}, {}):
+        level = "ERROR" if more else "WARNING"
+        [end] = of_type([span(kinds[0] | {"langfuse.observation.level": level}, **more)], "ToolExecutionEnd")
+        assert not end["is_error"]

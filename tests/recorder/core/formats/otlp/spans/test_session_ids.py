@@ -50,6 +50,42 @@ def test_metadata_that_a_program_set_names_the_user(before, name):
     assert span(CHAT | {before + name: "u"}).digest.user == "u"
 
 
+@pytest.mark.parametrize("name", [
+    *("metadata", "langsmith.metadata", "langfuse.trace.metadata", "ai.telemetry.metadata"),
+    *("braintrust.metadata", "litellm.metadata", "langfuse.observation.metadata"),
+])  # fmt: skip
+def test_metadata_in_one_attribute_names_session_user_and_tags(name):
+    about = {"session_id": "s", "user_id": "u", "tags": ["a", "b"]}
+    for value in (json.dumps(about), about):
+        item = span(CHAT | {name: value})
+        assert (item.digest.session, item.digest.user) == ("s", "u")
+        [start] = of_type([item], "AgentStart")
+        assert start["metadata"]["tags"] == "a, b"
+    for value in ("{", "[]", "7", json.dumps({"session_id": "unknown"})):
+        assert span(CHAT | {name: value}).digest.session == ""
+
+
+@pytest.mark.parametrize("name", [
+    *("langfuse.sessionId", "llm.session_id", "agent.session.id", "gen_ai.agent.session.id"),
+    *("agno.session.id", "gen_ai.thread_id", "openai.thread_id", "dify.conversation.id"),
+    *("copilot_chat.chat_session_id", "litellm.litellm_session_id"),
+])  # fmt: skip
+def test_further_senders_name_the_session(name):
+    assert span(CHAT | {name: "s"}).digest.session == "s"
+
+
+@pytest.mark.parametrize("name", [
+    "langfuse.userId", "langsmith.trace.user_id", "agno.user.id", "litellm.user_id", "llm.openai.user",
+])  # fmt: skip
+def test_further_senders_name_the_user(name):
+    assert span(CHAT | {name: "u"}).digest.user == "u"
+
+
+@pytest.mark.parametrize("name", ["mcp.session.id", "browser.session_id", "http.session.id"])
+def test_sessions_of_a_protocol_are_none_of_the_agent(name):
+    assert span(CHAT | {name: "s"}).digest.session == ""
+
+
 def test_a_session_counts_before_a_thread_whatever_wrote_them():
     about = {"ai.telemetry.metadata.threadId": "t", "langsmith.metadata.session_id": "s"}
     assert span(CHAT | about).digest.session == "s"
@@ -71,6 +107,8 @@ def test_words_and_templates_are_no_ids(word):
     {"traceloop.association.properties.tags": ["a", "b"]},
     {"ai.settings.context.tags": ["a", "b"]},
     {"logfire.tags": ["a", "b"]},
+    {"metadata": json.dumps({"tags": ["a", "b"]})},
+    {"metadata": {"tags": "a,b"}},
 ])  # fmt: skip
 def test_tags_are_those_of_each_name(attributes):
     [start] = of_type([span(CHAT | attributes)], "AgentStart")

@@ -123,6 +123,32 @@ def test_langsmith_writes_cached_tokens_into_the_details():
     {"mlflow.llm.cost": json.dumps({"input_cost": 0.01, "total_cost": 0.0123})},
     {"langfuse.observation.cost_details": json.dumps({"input": 0.01, "output": 0.0023})},
     {"gen_ai.cost.input_cost": 0.01, "gen_ai.cost.output_cost": 0.0023},
+    {"gen_ai.cost.total_cost_usd": 0.0123},
+    {"braintrust.metrics": json.dumps({"prompt_tokens": 1, "estimated_cost": 0.0123})},
+    {"ai.response.providerMetadata": json.dumps({"openrouter": {"usage": {"cost": 0.0123}}})},
+    {"ai.response.providerMetadata": json.dumps({"openai": {}, "gateway": {"cost": "0.0123"}})},
+    {"ai.response.providerMetadata": {"gateway": {"cost": "0.0123"}}},
 ])  # fmt: skip
 def test_a_reported_cost_is_read_under_each_name(attributes):
     assert turn_end(FIGURES | attributes)["cost"] == "0.012300000"
+
+
+@pytest.mark.parametrize("metadata", [
+    "{", "[]", "null", "7", json.dumps({"gateway": 7}), json.dumps({"gateway": {"cost": None}}),
+    json.dumps({"gateway": {"usage": [{"cost": 1}]}}), json.dumps({"gateway": {"cost": "cheap"}}),
+    json.dumps({"gateway": {"cost": -1}}),
+])  # fmt: skip
+def test_metadata_of_a_provider_without_a_cost_reports_none(metadata):
+    assert turn_end(FIGURES | {"ai.response.providerMetadata": metadata}).get("cost") is None
+
+
+def test_a_total_under_a_name_of_its_own_comes_before_that_of_a_provider():
+    both = {"gen_ai.usage.cost": 0.5, "ai.response.providerMetadata": json.dumps({"gateway": {"cost": "1"}})}
+    assert turn_end(FIGURES | both)["cost"] == "0.500000000"
+
+
+@pytest.mark.parametrize("name", ["anthropic.usage", "gen_ai.usage"])
+def test_tokens_that_are_cached_for_an_hour_are_a_part_of_those_written(name):
+    written = {f"{name}.cache_creation.ephemeral_1h_input_tokens": 10}
+    usage = turn_end(FIGURES | written | {"gen_ai.usage.cache_creation.input_tokens": 30})["usage"]
+    assert (usage["input"], usage["cache_write"], usage["cache_write_1h"]) == (70, 30, 10)
