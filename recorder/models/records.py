@@ -82,6 +82,7 @@ class Session(Spend):
     is_demo = models.BooleanField(default=False)
     tags = JsonText(null=True)
     metadata = JsonText(null=True)
+    stated = JsonText(null=True)
     pruned_on = models.DateField(null=True)  # day of the last pruning of its lines; set by pruning only
 
     class Meta:

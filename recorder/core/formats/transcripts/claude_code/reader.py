@@ -85,6 +85,7 @@ class ClaudeCodeReader:
         session = required_id(line, "sessionId")
         now, track = time_text(line.get("timestamp"), at), self._tracks.of_line(line)
         reading = Translation(kind or "line", session_id=session, timestamp=parse_time(line.get("timestamp")))
+        costs = [] if track else self._tracks.costs.read(line, at)
         if object_field(line, "forkedFrom") or (kind == "assistant" and track in self._tracks.forks):
             reading.covers = ""
             return reading  # history of the session from which this one was forked
@@ -95,10 +96,11 @@ class ClaudeCodeReader:
         reading.events = self._events(line, session, track, now)
         self._tracks.note_line(track, text_field(line, "uuid"))
         reading.loop_id = loop_of_line(self._tracks.loops.get(track), reading.events, f"{session}{track}")
+        reading.events += costs
         return reading
 
-    def repeat(self, line: Fields, _at: datetime) -> Translation:
-        """Return the translation of a line that is recorded elsewhere: history, without events.
+    def repeat(self, line: Fields, at: datetime) -> Translation:
+        """Return the translation of a line that is recorded elsewhere: history, without events of its own.
 
         Raises InvalidLineError.
         """
@@ -106,6 +108,7 @@ class ClaudeCodeReader:
         loop = self._tracks.loops.get(track)
         return Translation(
             text_field(line, "type"),
+            [] if track else self._tracks.costs.read(line, at),
             session_id=session,
             loop_id=loop_of_line(loop, [], f"{session}{track}"),
             timestamp=parse_time(line.get("timestamp")),
@@ -122,6 +125,10 @@ class ClaudeCodeReader:
         """Return whether a line is a further part of the answer that is open in its track, or was last."""
         loop = self._tracks.loops.get(self._tracks.name_of(line))
         return loop is not None and bool(loop.key_at_end) and loop.key_at_end == answer_key(line)
+
+    def takes_statement(self) -> bool:
+        """Return whether the agent stated a cost since this was last asked."""
+        return self._tracks.costs.takes_new()
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
         """End the loops whose last answer asked for nothing more; the others are aborted."""
