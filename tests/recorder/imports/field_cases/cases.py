@@ -35,13 +35,7 @@ from recorder.models import (
 )
 
 FOLDER = Path(__file__).parents[3] / "tapes" / "field-cases" / "transcripts"
-# Cases whose expected values the records do not have yet, and what is missing.
-KNOWN = {
-    "cc08": "the link of a workflow's agents",
-}
-CASES = sorted(
-    path.parent.name for path in FOLDER.glob("*/*/EXPECT.json") if path.parent.name[:4] not in KNOWN
-)
+CASES = sorted(path.parent.name for path in FOLDER.glob("*/*/EXPECT.json"))
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ _FORK = "<fork-boilerplate>"
 NOTIFICATION = "<task-notification>"
 INTERRUPTED = "[Request interrupted by user"
 AGENT_TOOL = "Agent"  # runs a sub-agent, in the releases that write `meta.json`
+WORKFLOW_TOOL = "Workflow"  # runs several sub-agents; its result names the run
 OTHERS_MAX = 50  # calls of other models within one answer
 QUESTIONS = frozenset(("AskUserQuestion", "ExitPlanMode"))  # tools that a person answers
 _TOOL_USE_ERROR = "<tool_use_error>"  # the call was refused before the tool ran

@@ -8,7 +8,8 @@ Recent releases write `last-prompt` at any time, also before the answer. What co
 
 A sub-agent's lines have an `agentId` and the prompt id of the main agent, whose loop it is below until the
 result of the tool that ran it names its id: that tool may be a sub-agent's. The line `agent-meta`, which the
-client makes of the file beside it, names the call and its agent at once. In files of older releases they
+client makes of the file beside it, names the call and its agent at once, or the run of a workflow; the call
+that the run belongs to is the one whose result names it. In files of older releases they
 stand among those of the main agent, without an id: the first one repeats the prompt of the call, and the
 others follow by `parentUuid`.
 """
@@ -208,11 +209,14 @@ class ClaudeCodeReader:
             if isinstance(found := line.get(name_), str) and found
         }
         spawn = self._tracks.spawn(track)
-        above_id = text_field(spawn, "parent")
+        run = "" if "call" in spawn else text_field(spawn, "run")
+        above_id = text_field(spawn, "parent") or run
         caller = loop_id(session, above_id) if above_id else (prompt or {}).get("caller")
         more: Fields = {"parent_loop_id": caller, "is_sub_agent": True} if caller else {}
         if caller and (call := text_field(spawn, "call")):
             about[SPAWNED_BY] = {"tool_call_id": call, "tool_name": contents.AGENT_TOOL}
+        elif run and above_id == run:
+            about[SPAWNED_BY] = {"run": caller}
         if above := self._tracks.rewound(track, previous, (prompt or {}).get("above")):
             tag = str((prompt or {})["above"])
             more = {"parent_loop_id": above, "continuation_kind": {"Branch": {"tag": tag}}}
@@ -283,7 +287,8 @@ class ClaudeCodeReader:
             refusal=refusal,
             granted=decision == "granted",
         )
-        child = object_field(line, "toolUseResult").get("agentId")
+        result = object_field(line, "toolUseResult")
+        child = result.get("runId" if name == contents.WORKFLOW_TOOL else "agentId")
         if isinstance(child, str) and child and name:
             events.append(loop.link(call, name, loop_id(loop.session_id, child)))
         return events

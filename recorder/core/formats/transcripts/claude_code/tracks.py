@@ -139,6 +139,7 @@ class Tracks:
             "call": text_field(line, "toolUseId"),
             "parent": above if above != agent else "",
             "agent": text_field(line, "agentType"),
+            "run": text_field(line, "workflowRunId"),
         }
         if is_id(agent):
             self._spawns[agent] = {name: value for name, value in found.items() if is_id(value)}
