@@ -182,6 +182,7 @@ class Turn(Spend):
     state: Literal["open", "done", "cut"] = "open"  # cut: the loop ended or a new turn started before TurnEnd
     model: str = ""
     provider: str = ""
+    web_searches: int = 0  # that the provider ran for it
     stop_reason: str = ""
     error: str = ""
     answer: str = ""  # an excerpt of the answer in one line, at most 200 characters

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.urls import reverse
 
 from recorder.core.money.prices import Band, Rates
-from recorder.models import LoopRecord, Project, Session, Spending
+from recorder.models import LoopRecord, Project, Session, Spending, Turn
 from recorder.operations.integrity_check import findings
 from recorder.pricing import backfill, price_book
 from recorder.projection.rebuild import rebuild
@@ -179,6 +179,23 @@ def test_the_sum_stays_the_stated_one_when_prices_change():
         pass
 
     assert costs(project) == {"s": (5 * CALL, 2 * CALL)}
+
+
+def test_web_searches_are_no_part_of_the_rest(page):
+    """They cost $10 per 1,000, to the nano-dollar; their answer says how many there were, on each line."""
+    file = Stating(sessionId="s")
+    file.prompt("Go")
+    file.answer("m1", {"type": "thinking", "thinking": "Hm"}, stop=None)
+    file.answer("m1", text("Found"))
+    for line in file.lines[1:]:
+        line["message"]["usage"]["server_tool_use"] = {"web_search_requests": 3, "web_fetch_requests": 1}
+    file.state(CALL + 30_000_000)
+    project = recorded(file)
+    assert costs(project) == {"s": (CALL + 30_000_000,)}
+    turn = Turn.objects.get()
+    assert (turn.web_searches, turn.cost_nano, turn.cost_source) == (3, CALL + 30_000_000, "computed")
+    answer = page.get(reverse("session", args=(project.slug, Session.objects.get().pk)))
+    assert b"web searches" in answer.content
 
 
 @pytest.fixture
