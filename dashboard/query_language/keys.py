@@ -13,7 +13,7 @@ Record = Literal["session", "loop", "evaluation", "tool call", "compaction"]
 
 STATES = ("pending", "running", "waiting", "stale")  # of unfinished records
 OUTCOMES = ("completed", "failed", "cancelled", "rejected", "limit", "aborted")
-ROLES = ("normal", "branch", "judge", "compaction", "sub_agent")
+ROLES = ("normal", "branch", "judge", "compaction", "sub_agent", "unlisted")
 VERDICTS = ("judged", "rule", "fallback", "none")
 IS = ("live", "waiting", "wasteful", "bookmarked", "pinned", "mine")
 METADATA, SCORE = "metadata.", "score."

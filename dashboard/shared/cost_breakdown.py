@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from dashboard.shared.costs import COST, NOTHING, SOURCES, Cost, usd
 from dashboard.shared.session_json.usage import has_counts
-from recorder.core.money.prices import Band, Rates
+from recorder.core.money.prices import Band, Rates, web_search_rate
 from recorder.models import LoopRecord, Price, Spend, Turn
 from recorder.pricing.price_book import bands_of
 
@@ -22,7 +22,7 @@ BROKEN_DOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One bucket: tokens, and dollars per million tokens."""
+    """One bucket: tokens or web searches, and dollars per million."""
 
     css: str
     name: str
@@ -99,7 +99,7 @@ def _model(call: Turn | LoopRecord, price: Price | None) -> str:
     return " at ".join(filter(None, named))
 
 
-def _lines(call: Spend, rates: Rates | None) -> tuple[Line, ...]:
+def _lines(call: Turn | LoopRecord, rates: Rates | None) -> tuple[Line, ...]:
     hour = call.cache_write_1h_tokens
     parts = [
         ("usage-cache-read", "cache read", call.cache_read_tokens, "cache_read"),
@@ -109,8 +109,13 @@ def _lines(call: Spend, rates: Rates | None) -> tuple[Line, ...]:
         ("usage-reasoning", "reasoning", call.reasoning_tokens, "reasoning"),
         ("usage-output", "output", call.visible_tokens or 0, "output"),
     ]
-    return tuple(
+    lines = [
         Line(css, name, tokens, getattr(rates, rate) if rates else None)
         for css, name, tokens, rate in parts
         if tokens
-    )
+    ]
+    searches = call.web_searches if isinstance(call, Turn) else 0
+    if searches:
+        rate = web_search_rate(call.price.provider) if rates and call.price else None
+        lines.append(Line("usage-output", "web searches", searches, rate))
+    return tuple(lines)

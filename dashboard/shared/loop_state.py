@@ -17,6 +17,7 @@ ROLES = {
     "judge": ("Judge", "scale"),
     "compaction": ("Compaction", "fold-vertical"),
     "sub_agent": ("Sub-agent", "bot"),
+    "unlisted": ("Unlisted", "circle-dollar-sign"),
 }
 WITHOUT_TEXT = "Completed"  # the activity of a loop that ended without an answer in words
 ENDS = ("failed", "cancelled", "limit", "rejected", "aborted")

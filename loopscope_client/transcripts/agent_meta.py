@@ -1,7 +1,8 @@
 """The line that stands for the file `agent-ID.meta.json` beside the transcript of a sub-agent of Claude Code.
 
 That file alone names the call that started the sub-agent, and the sub-agent that made the call. What never
-changes of it is sent as a line before the first one of the transcript.
+changes of it is sent as a line before the first one of the transcript, with the run of a workflow that the
+folder of the transcript names (`subagents/workflows/RUN`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from loopscope_client.transcripts.open_file import opened
 TYPE = "agent-meta"
 SIZE_MAX, TEXT_MAX = 64 * 1024, 512  # bytes of the file, characters of a value
 _TEXTS = ("toolUseId", "parentAgentId", "agentType", "description")
-_DEPTH = "spawnDepth"
+_DEPTH, _RUN = "spawnDepth", "workflowRunId"
 
 
 def meta_line(path: Path, first_line: bytes) -> bytes:
@@ -24,19 +25,25 @@ def meta_line(path: Path, first_line: bytes) -> bytes:
     session = _text(_object(first_line), "sessionId") or _folder(path)
     if not agent.startswith("agent-") or not session:
         return b""
-    try:
-        with opened(path.with_name(f"{agent}.meta.json")) as file:
-            meta = _object(file.read(SIZE_MAX + 1))
-    except OSError:
-        return b""
+    meta = _meta(path.with_name(f"{agent}.meta.json"))
     found: dict[str, Any] = {name: text for name in _TEXTS if (text := _text(meta, name))}
     depth = meta.get(_DEPTH)
     if isinstance(depth, int) and not isinstance(depth, bool) and 0 <= depth < 1000:
         found[_DEPTH] = depth
+    if path.parent.parent.name == "workflows" and (run := _text({_RUN: path.parent.name}, _RUN)):
+        found[_RUN] = run
     if not found:
         return b""
     about = {"type": TYPE, "sessionId": session, "agentId": agent.removeprefix("agent-")}
     return json.dumps(about | found, separators=(",", ":")).encode()
+
+
+def _meta(path: Path) -> dict[str, Any]:
+    try:
+        with opened(path) as file:
+            return _object(file.read(SIZE_MAX + 1))
+    except OSError:
+        return {}
 
 
 def _folder(path: Path) -> str:

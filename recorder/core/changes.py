@@ -69,6 +69,13 @@ class CostReported:
     turn: Turn | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CostStated:
+    """What a session costs by the statements of its agent changed; the rest is computed again."""
+
+    session: Session
+
+
 Change = (
     Record
     | Removed
@@ -79,4 +86,5 @@ Change = (
     | LoopCleared
     | SessionMoved
     | CostReported
+    | CostStated
 )

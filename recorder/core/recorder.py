@@ -40,7 +40,7 @@ from recorder.core.handlers import (
     turns,
 )
 from recorder.core.handlers.lineage import session_id_of
-from recorder.core.money import billing
+from recorder.core.money import billing, stated_costs
 from recorder.core.records import ORIGIN_DERIVED, ORIGIN_NATIVE, EventRecord, Loop, Turn
 from recorder.core.state import State
 from recorder.core.state_keys import state_keys_of
@@ -137,7 +137,7 @@ def _dispatch(context: EventContext, event: Event) -> Placement:  # noqa: PLR091
             return annotation_handlers.link(context, event)
         case "SourceEvent":
             return _source_event(context, event)
-        case "LoopWithdrawn" | "LoopReopened" | "CallReported" | "UsageReported":
+        case "LoopWithdrawn" | "LoopReopened" | "CallReported" | "UsageReported" | "CostStated":
             return _correction(context, event)
         case "Unread":
             context.anomaly(
@@ -171,6 +171,8 @@ def _correction(context: EventContext, event: Correction) -> Placement:
             return turns.report_cost(context, event)
         case "UsageReported":
             return turns.report_usage(context, event)
+        case "CostStated":
+            return stated_costs.state(context, event)
         case _:
             assert_never(event)
 

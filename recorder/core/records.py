@@ -31,7 +31,7 @@ ORIGIN_DERIVED: Final = "read"  # an event translated from a foreign line; it ha
 FOREIGN_ORIGINS = (ORIGIN_TRANSLATED, ORIGIN_SILENT)
 SPAWNED_BY: Final = "spawned_by"  # of a sub-agent's metadata: the tool call that runs it
 FAST: Final = "[fast]"  # ends the name of a model in fast mode, which has a price of its own
-Role = Literal["normal", "branch", "judge", "compaction", "sub_agent"]
+Role = Literal["normal", "branch", "judge", "compaction", "sub_agent", "unlisted"]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -91,6 +91,7 @@ class Session(Spend):
     is_demo: bool = False
     tags: Json = None  # a list of texts, see `recorder.core.content.labels`
     metadata: Json = None  # of its loops: a list of texts for each name
+    stated: Json = None  # what its agent stated of its cost, see `recorder.core.money.stated_costs`
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -181,6 +182,7 @@ class Turn(Spend):
     state: Literal["open", "done", "cut"] = "open"  # cut: the loop ended or a new turn started before TurnEnd
     model: str = ""
     provider: str = ""
+    web_searches: int = 0  # that the provider ran for it
     stop_reason: str = ""
     error: str = ""
     answer: str = ""  # an excerpt of the answer in one line, at most 200 characters

@@ -16,6 +16,7 @@ from recorder.core.events import (
     AgentStart,
     Event,
     LoopWithdrawn,
+    SubAgentLinked,
 )
 from recorder.core.events.fields import is_id
 from recorder.core.handlers.lineage import session_id_of, spawned_by
@@ -91,10 +92,7 @@ class _KeyCollector:
             case "SessionInfo" if isinstance(event.parent_spawn_ref, dict):
                 self._add_loop(messages.text_field(event.parent_spawn_ref, "parent_loop_id"))
             case "SubAgentLinked":
-                self._add_loop(event.parent_loop_id)
-                self._add_loop(event.child_loop_id)
-                self._add_session(event.child_session_id)
-                self._add_linked(event.child_loop_id)
+                self._add_link(event)
             case "LoopWithdrawn":
                 self._add_withdrawal(event)
             case "LoopReopened":
@@ -102,12 +100,21 @@ class _KeyCollector:
             case _:
                 pass
 
+    def _add_link(self, event: SubAgentLinked) -> None:
+        self._add_loop(event.parent_loop_id)
+        self._add_loop(event.child_loop_id)
+        self._add_session(event.child_session_id)
+        self._add_linked(event.child_loop_id)
+        if event.child_loop_id:  # several sub-agents may have it in common, and wait for it
+            self.starting_loop_ids.add(event.child_loop_id)
+
     def _add_start(self, event: AgentStart) -> None:
         self.starting_loop_ids.update(each for each in (event.loop_id, event.adopts) if each)
         self.starting_session_ids.add(event.session_id)
         self._add_loop(event.parent_loop_id)
-        if spawned_by(event.metadata) is not None:
+        if spawned_by(event.metadata) is not None or event.is_sub_agent:
             self._add_linked(event.loop_id)
+            self._add_linked(event.parent_loop_id)
         if event.config_snapshot is not None:
             self.config_keys.add(config_key(event.config_snapshot))
             self._add_price(billing.price_key_of_snapshot(event.config_snapshot))

@@ -14,11 +14,12 @@ from typing import cast
 from recorder.core.formats import ForeignLine, InvalidLineError
 from recorder.core.formats.base import Fields, Reader, Translation
 from recorder.core.formats.registry import MERGED, READERS, SETTLED, TRANSCRIPTS
+from recorder.core.formats.transcripts.claude_code import ClaudeCodeReader
 from recorder.core.formats.transcripts.repeats import SharingReader
 from recorder.database import sql
 from recorder.journal.batch import Dropped
 from recorder.journal.removal.tombstones import Tombstones, of_producer
-from recorder.journal.repeats.settle import Settled, settle
+from recorder.journal.repeats.settle import Settled, settle, sharing_sessions
 from recorder.journal.repeats.shared_lines import SharedLines, forget, name_machine
 from recorder.journal.spans.reported_calls import ReportedCalls
 from recorder.journal.spans.transcript_times import TranscriptTimes
@@ -96,6 +97,7 @@ class ProjectTranslator:
         for each in settled:
             own += each.events if each.transcript == producer else []
         own += [event for each in settled for event in each.gone]
+        own += self._restated(producer)
         others = [(each.transcript, each.events) for each in settled if each.transcript != producer]
         return [(of, [*events, *self._reported(of, events)]) for of, events in [*others, (producer, own)]]
 
@@ -128,6 +130,14 @@ class ProjectTranslator:
         found = settle(self._project, producer.pk, at, before)
         self._readers |= {each.transcript.pk: each.reader for each in found}
         return found
+
+    def _restated(self, producer: Producer) -> list[Fields]:
+        """Return the events by which sessions that go on from a new statement of cost are computed again."""
+        reader = self.reader(producer)
+        if not isinstance(reader, ClaudeCodeReader) or not reader.takes_statement():
+            return []
+        sessions = sharing_sessions(self._project, producer.pk)
+        return [{"type": "CostStated", "session_id": session} for session in sessions]
 
     def _unless_deleted(
         self, tombstones: Tombstones, producer: Producer, fields: Fields, at: datetime

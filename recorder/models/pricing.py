@@ -43,6 +43,15 @@ class Spend(Tokens):
         abstract = True
 
 
+class Call(Spend):
+    """A call of a model; its provider may have run web searches, with a fee each."""
+
+    web_searches = models.BigIntegerField(default=0, db_default=0)
+
+    class Meta:
+        abstract = True
+
+
 class Price(models.Model):
     """Price of a model at a provider; see `recorder.core.money.prices.Price`.
 

@@ -6,7 +6,7 @@ from django.db.models.functions import Coalesce
 from recorder.models.access import Project
 from recorder.models.fields import JsonText, LineKey
 from recorder.models.journal import JournalEvent, Producer
-from recorder.models.pricing import ID, KNOWN_COST, Price, Spend
+from recorder.models.pricing import ID, KNOWN_COST, Call, Price, Spend
 
 ACTIVITY = ("-last_event_at", "-id")  # what lists of sessions are sorted by, under any filter
 
@@ -82,6 +82,7 @@ class Session(Spend):
     is_demo = models.BooleanField(default=False)
     tags = JsonText(null=True)
     metadata = JsonText(null=True)
+    stated = JsonText(null=True)
     pruned_on = models.DateField(null=True)  # day of the last pruning of its lines; set by pruning only
 
     class Meta:
@@ -194,7 +195,7 @@ class LoopRecord(Spend):
         )
 
 
-class Turn(Spend):
+class Turn(Call):
     loop = models.ForeignKey(LoopRecord, models.CASCADE, related_name="turn_records")
     ordinal = models.PositiveIntegerField()
     turn_index = models.PositiveBigIntegerField()

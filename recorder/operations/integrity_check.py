@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce, Greatest, Least, Length
 from django.utils import timezone
 
 from recorder.core.formats.registry import OTLP
+from recorder.core.money.stated_costs import ROLE
 from recorder.core.records import ORIGIN_DERIVED
 from recorder.journal.delta.encoding import SourceSize, fault, sources
 from recorder.models import (
@@ -140,7 +141,7 @@ def _loops() -> Iterator[str]:
 
 def _sessions() -> Iterator[str]:
     checks = {
-        "loops": _count(LoopRecord.objects.exclude(status="pending"), "session"),
+        "loops": _count(LoopRecord.objects.exclude(status="pending").exclude(role=ROLE), "session"),
         "open_loops": _count(LoopRecord.objects.filter(status="running"), "session"),
         "groups": _count(ParallelGroupRecord.objects.all(), "session"),
         "waiting": _count(Approval.objects.filter(resolved_at=None), "session"),

@@ -20,7 +20,7 @@ from recorder.database import row_mapper, sql
 from recorder.database.errors import STORE_ERRORS
 from recorder.journal import append
 from recorder.models import LedgerRedo, Project, Repricing
-from recorder.pricing import price_book, turn_history
+from recorder.pricing import price_book, stated_costs, turn_history
 from recorder.pricing.rollups import Sums
 from recorder.pricing.totals import add_up
 from recorder.pubsub import invalidation
@@ -106,7 +106,7 @@ def _step(job: Repricing) -> invalidation.Invalidation:
         return invalidation.Invalidation(job.project_id)
     batch = _read(kind, job, last)
     _price(job, batch)
-    loops = _write(kind, batch)
+    loops = _write(job.project_id, kind, batch)
     job.position = last
     job.processed += len(batch.calls)
     job.changed += sum(map(bool, batch.differences))
@@ -163,7 +163,7 @@ def _price(job: Repricing, batch: _Batch) -> None:
     sums.write(job.project_id)
 
 
-def _write(kind: type[Turn] | type[Loop], batch: _Batch) -> dict[int, int]:
+def _write(project: int, kind: type[Turn] | type[Loop], batch: _Batch) -> dict[int, int]:
     """Write the calls and the totals above them; return the changed loops with their sessions."""
     values = [
         (call.cost_nano, call.price, call.cost_source, call.unpriced, call.id) for call in batch.changed
@@ -176,6 +176,7 @@ def _write(kind: type[Turn] | type[Loop], batch: _Batch) -> dict[int, int]:
         billed_by_turn = [pk for pk in loops if not batch.loops[pk].is_one_call]
         add_up(TABLES[Turn], "loop_id", TABLES[Loop], billed_by_turn)
     add_up(TABLES[Loop], "session_id", "recorder_session", set(loops.values()))
+    stated_costs.of_keys(project, set(loops.values()))
     return loops
 
 

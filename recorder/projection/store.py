@@ -16,6 +16,7 @@ from recorder.core.changes import (
     CallReopened,
     Change,
     CostReported,
+    CostStated,
     LabelsChanged,
     LoopCleared,
     Removed,
@@ -43,7 +44,7 @@ from recorder.core.state import State
 from recorder.database import row_mapper, sql
 from recorder.follower import redo
 from recorder.masking.project_rules import masker_of
-from recorder.pricing import price_book, rollups
+from recorder.pricing import price_book, rollups, stated_costs
 from recorder.projection import reported_costs, withdrawals
 from recorder.projection.load_state import StateLoader
 from recorder.pubsub.invalidation import Invalidation, invalidation_of
@@ -66,7 +67,8 @@ ORDER: tuple[type[Record], ...] = (
 )
 
 _NO_RECORDS = (
-    *(CallBilled, CallReopened, CostReported, LabelsChanged, LoopCleared, SegmentChanged, SessionMoved),
+    *(CallBilled, CallReopened, CostReported, CostStated, LabelsChanged, LoopCleared, SegmentChanged),
+    SessionMoved,
 )
 
 
@@ -151,14 +153,26 @@ def save(project: int, changes: Iterable[Change], retained: RetainedKeys = NO_RE
     write_labels(project, {change.session for change in changes if type(change) is LabelsChanged})
     sums.write(project)
     withdrawals.move_lines(changes)
-    _delete(removed)
+    _delete(project, removed)
     smaller = withdrawals.smaller_sessions(changes)
     described = withdrawals.without_metadata(smaller)
     row_mapper.table(Session).put(described, project)
     write_labels(project, described)
     reported_costs.add_up_sessions(smaller)
     reported = reported_costs.apply(project, changes)
-    return invalidation_of(project, [*written, *reported], removed, new)
+    rest = stated_costs.restate(project, _of_stated_cost(changes), retained.key)
+    return invalidation_of(
+        project, [*written, *reported, *rest.written], [*removed, *rest.removed], [*new, *rest.created]
+    )
+
+
+def _of_stated_cost(changes: Iterable[Change]) -> set[Session]:
+    """Return the sessions whose agent states a cost, of which a call or a statement changed."""
+    gone = {change.record for change in changes if type(change) is Removed}
+    found = {change.session for change in changes if type(change) is CostStated}
+    parts = (change.loop for change in changes if isinstance(change, Turn | LoopCleared | CostReported))
+    found |= {loop.session for loop in parts if loop.session.stated is not None}
+    return found - gone
 
 
 def _of_reopened(changes: Iterable[Change]) -> set[int]:
@@ -176,8 +190,9 @@ def _mask_streamed(project: int, written: Sequence[Record]) -> None:
             block.text = masker.mask_text(block.text)
 
 
-def _delete(removed: Sequence[Record]) -> None:
+def _delete(project: int, removed: Sequence[Record]) -> None:
     sessions = [record.id for record in removed if isinstance(record, Session)]
+    stated_costs.forget(project, sessions)
     documents.hide_sessions(sessions)
     if sessions:
         redo.mark(sessions)

@@ -20,6 +20,7 @@ WRITERS = {
     "recorder/projection/store.py",
     "recorder/projection/withdrawals.py",
     "recorder/projection/reported_costs.py",
+    "recorder/pricing/stated_costs.py",
     "recorder/journal/spans/reader.py",
     "recorder/journal/spans/replay.py",
     "recorder/journal/spans/reported_calls.py",

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, PlainSerializer
 
 from dashboard.shared.session_json.money_fields import WithSubAgents
 
-Role = Literal["normal", "branch", "judge", "compaction", "sub_agent"]
+Role = Literal["normal", "branch", "judge", "compaction", "sub_agent", "unlisted"]
 
 
 def rfc3339(moment: datetime) -> str:

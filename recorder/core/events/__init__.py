@@ -9,6 +9,7 @@ from recorder.core.events.loopscope import (
     ApprovalRequested,
     ApprovalResolved,
     CallReported,
+    CostStated,
     ErrorRaised,
     LoopReopened,
     LoopWithdrawn,
@@ -64,7 +65,7 @@ LoopEvent = (
 Annotation = (
     AgentSwitched | ApprovalRequested | ApprovalResolved | ErrorRaised | Notice | UsageSnapshot | SessionInfo
 )
-Correction = LoopWithdrawn | LoopReopened | CallReported | UsageReported
+Correction = LoopWithdrawn | LoopReopened | CallReported | UsageReported | CostStated
 InternalEvent = SourceEvent | Unread  # not on the wire: they represent lines of unknown types
 Event = (
     AgentStart
@@ -90,6 +91,7 @@ __all__ = [
     "Continuation",
     "ContinuationName",
     "Correction",
+    "CostStated",
     "ErrorRaised",
     "Event",
     "InputRejected",

@@ -219,6 +219,25 @@ class UsageReported:
 
 
 @event
+class CostStated:
+    """The agent stated what a session had cost, with calls that its transcript leaves out.
+
+    `after` is the last time in the transcript before the statement, `until` the first one behind it. A
+    session that was forked goes on from what `origin` had stated when it began, at `began`. Without `usage`
+    the statements of another session changed: the calls that are in no transcript are computed again.
+    """
+
+    type: Literal["CostStated"] = "CostStated"
+    session_id: Id
+    cost: StoredContent = None
+    usage: Usage | None = None
+    after: OptionalTimestamp = None
+    until: OptionalTimestamp = None
+    origin: OptionalId = None
+    began: OptionalTimestamp = None
+
+
+@event
 class Unread:
     """A line could not be recorded because of a bug; it is stored unchanged, and a rebuild reads it again."""
 

@@ -26,6 +26,7 @@ class Usage:
     cache_write: Count = 0
     total_tokens: Count = 0
     cache_write_1h: Count = 0  # our addition: the part of `cache_write` with a cache lifetime of one hour
+    web_searches: Count = 0  # our addition: searches that the provider ran for the call, with a fee each
 
 
 @event

@@ -61,7 +61,10 @@ def link(context: EventContext, event: SubAgentLinked) -> Placement:
     parent = state.latest.get(event.parent_loop_id or "")
     child_session = state.sessions.get(event.child_session_id)
     if parent is not None:
-        lineage.add_child_ref(context, _child_ref(context, event, parent))
+        ref = _child_ref(context, event, parent)
+        lineage.add_child_ref(context, ref)
+        if ref.child is None and ref.child_loop_id:
+            lineage.link_waiting(context, ref)
         context.touch(parent)
         context.touch(parent.session)
         return turns.placement(context, parent)

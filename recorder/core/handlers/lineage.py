@@ -6,12 +6,15 @@ change the links, and no link closes a cycle: parents form a forest, and so do s
 
 A sub-agent that starts may name only the outermost loop above it. A tool call that names the sub-agent puts
 it below the loop of the call, whichever side comes first. One that names the call itself, in its metadata, is
-linked to it as soon as both loops are recorded; a call and a sub-agent have one reference.
+linked to it as soon as both loops are recorded; a call and a sub-agent have one reference. A call that runs
+several sub-agents may name an id that they have in common: they name it as their parent, and as their run.
 
 Cost: a link walks up the ancestors of one loop, and of at most `MAX_DEPTH` sessions.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from recorder.core.content import messages
 from recorder.core.content.text import clean
@@ -102,6 +105,32 @@ def link_caller(context: EventContext, loop: Loop) -> None:
     ref = _ref_by_child(loop)
     if ref is not None and not _is_known(context, ref):
         _add_ref(context, ref, loop)
+
+
+def link_waiting(context: EventContext, ref: ChildRef) -> None:
+    """Link the sub-agents that wait for the id that a call names, which they have in common."""
+    waiting = context.state.loops_awaiting_parent.get((ref.loop.session, ref.child_loop_id), [])
+    for loop in [each for each in waiting if _is_of_run(each) and each.parent is None]:
+        _link_to_run(context, ref, loop)
+    waiting[:] = [loop for loop in waiting if loop.parent is None]
+
+
+def link_run(context: EventContext, loop: Loop) -> None:
+    """Link a starting sub-agent to the tool call that runs it with others: its parent is their common id."""
+    if loop.parent is not None or not _is_of_run(loop):
+        return
+    refs = context.state.refs_of_child.get(loop.parent_loop_id or "", ())
+    own = [each for each in context.state.refs_of_child.get(loop.loop_id, ()) if each.child is loop]
+    if own:  # it starts again after it was withdrawn
+        _put_below(own[0].loop, loop)
+    elif ref := next((each for each in refs if each.loop.session is loop.session), None):
+        _link_to_run(context, ref, loop)
+
+
+def _is_of_run(loop: Loop) -> bool:
+    """Return whether a sub-agent names as its parent an id that it has in common with others."""
+    named = loop.metadata.get(SPAWNED_BY) if isinstance(loop.metadata, dict) else None
+    return loop.role == "sub_agent" and isinstance(named, dict) and named.get("run") == loop.parent_loop_id
 
 
 def spawned_by(metadata: object) -> Json:
@@ -197,6 +226,14 @@ def _link(context: EventContext, ref: ChildRef, child: Loop) -> None:
         _describe_by(ref.loop, child)
     for record in (ref, child, child.session):
         context.touch(record)
+
+
+def _link_to_run(context: EventContext, ref: ChildRef, child: Loop) -> None:
+    """Link a sub-agent to the call of `ref`; each of several ones that the call runs has a reference."""
+    if ref.child is None or ref.child is child:
+        _link(context, ref, child)
+    else:
+        _add_ref(context, replace(ref, id=0, child=None, child_loop_id=child.loop_id), child)
 
 
 def _is_provisional(child: Loop) -> bool:

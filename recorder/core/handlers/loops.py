@@ -51,6 +51,7 @@ def start(context: EventContext, event: AgentStart) -> Placement:
         lineage.link_session_refs(context, loop)
     lineage.link_refs(context, loop)
     lineage.link_caller(context, loop)
+    lineage.link_run(context, loop)
     lineage.adopt_children(context, loop)
     sessions.count_start(session, loop)
     sessions.set_title(context, loop, event.title or "")

@@ -171,7 +171,7 @@ def reprice(call: Turn | Loop, event: int, rows: Sequence[prices.Price]) -> bool
     if price is None:
         call.cost_nano, call.price, call.cost_source = None, None, "none"
     else:
-        call.cost_nano, call.price, call.cost_source = prices.cost(parts, price), price.id, "computed"
+        call.cost_nano, call.price, call.cost_source = _cost_of(call, parts, price), price.id, "computed"
     call.unpriced = int(price is None and bool(parts.prompt or parts.visible or parts.reasoning))
     return before != (call.cost_nano, call.price)
 
@@ -202,6 +202,10 @@ def rebill(turn: Turn, of_loop: ModelConfig | None, rows: Sequence[prices.Price]
     return before != (turn.uncached_tokens, turn.visible_tokens, turn.cost_nano, turn.price)
 
 
+def _cost_of(call: Turn | Loop, parts: usage.Buckets, price: prices.Price) -> int:
+    return prices.cost(parts, price, call.web_searches if isinstance(call, Turn) else 0)
+
+
 def _buckets_of(call: Turn | Loop) -> usage.Buckets:
     return usage.Buckets(
         call.uncached_tokens or 0,
@@ -230,7 +234,8 @@ def _bill(context: EventContext, record: Turn | Loop | Group, call: _Call) -> No
     if call.reported_nano is not None:
         record.cost_nano, record.cost_source = call.reported_nano, "reported"
     elif parts is not None and price is not None:
-        record.cost_nano, record.cost_source = prices.cost(parts, price), "computed"
+        record.cost_nano = prices.cost(parts, price, call.tokens.web_searches)
+        record.cost_source = "computed"
         if not isinstance(record, Group):
             record.price = price.id
     else:

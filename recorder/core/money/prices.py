@@ -18,6 +18,9 @@ from recorder.core.money.usage import Buckets
 
 PriceKey = tuple[str, str]  # model and provider, as on the wire
 MAX_NANO = 2**61  # a column holds 63 bits; sums of hostile counts stay below
+# Dollars per million. Anthropic charges $10 per 1,000 searches beside the tokens, whatever the model
+# (platform.claude.com, "Web search tool", usage and pricing); a search that failed is not counted.
+_WEB_SEARCHES = {"anthropic": Decimal(10_000)}
 _EXACT = Context(prec=80, rounding=ROUND_HALF_EVEN)
 
 
@@ -110,9 +113,15 @@ def price_at(rows: Sequence[Price], event: int, at: datetime) -> Price | None:
     return found if found is not None and found.bands else None
 
 
-def cost(tokens: Buckets, price: Price) -> int:
-    """Return the cost of a call in nano-dollars, rounded half to even."""
-    return cost_at(tokens, price.rates(tokens.prompt))
+def cost(tokens: Buckets, price: Price, web_searches: int = 0) -> int:
+    """Return the cost of a call in nano-dollars, rounded half to even, with the fees of its web searches."""
+    fee = int(web_search_rate(price.provider) * 1_000) * web_searches
+    return min(cost_at(tokens, price.rates(tokens.prompt)) + fee, MAX_NANO)
+
+
+def web_search_rate(provider: str) -> Decimal:
+    """Return the fee of web searches in dollars per million; 0 for a provider whose fee is not known."""
+    return _WEB_SEARCHES.get(provider.lower(), Decimal(0))
 
 
 def cost_at(tokens: Buckets, rates: Rates) -> int:

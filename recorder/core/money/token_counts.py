@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recorder.core.events import Usage
 from recorder.core.events.base import construct
-from recorder.core.records import Loop
+from recorder.core.records import Loop, Turn
 from recorder.core.spend import Tokens
 
 _MAX = 2**62  # a column holds 63 bits; sums of hostile counts stay below
@@ -19,6 +19,8 @@ def set_counts(record: Tokens, usage: Usage) -> None:
     record.cache_write_tokens = usage.cache_write
     record.total_tokens = usage.total_tokens
     record.cache_write_1h_tokens = usage.cache_write_1h
+    if isinstance(record, Turn):
+        record.web_searches = usage.web_searches
 
 
 def usage_of(record: Tokens) -> Usage:

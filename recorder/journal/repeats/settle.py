@@ -112,6 +112,17 @@ def shares_lines(project: int, producer: str) -> bool:
     )
 
 
+def sharing_sessions(project: int, producer: int) -> list[str]:
+    """Return the other sessions that share lines with those of a transcript."""
+    rows = sql.read(
+        f"""SELECT DISTINCT o.session FROM {TABLE} l
+            JOIN {TABLE} o ON o.project_id = l.project_id AND o.key = l.key AND o.session <> l.session
+            WHERE l.project_id = %s AND l.producer_id = %s""",  # noqa: S608  names
+        *(project, producer),
+    )
+    return sorted(session for (session,) in rows)
+
+
 def _family(project: int, producer: int) -> list[Member]:
     """Return the members of all sessions that share lines with a transcript, directly or by others."""
     rows = sql.read(
@@ -184,6 +195,8 @@ def _translate(found: _Reading, producer: int, line: Fields, owned: Owned, at: d
         found.events += translation.events
         if is_first:
             found.loops[name] = translation.loop_id or ""
+    else:
+        found.events += reader.repeat(line, at).events
 
 
 def _end(reader: SharingReader, at: datetime) -> list[Fields]:

@@ -35,6 +35,7 @@ from recorder.core.changes import (
     CallReopened,
     Change,
     CostReported,
+    CostStated,
     LabelsChanged,
     LoopCleared,
     Removed,
@@ -56,7 +57,8 @@ CHUNK = 64  # lines between two versions: more slow down each event, fewer the f
 KEPT = 100_000  # lines whose versions a process keeps: about 450 bytes each
 
 NO_RECORDS = (
-    *(CallBilled, CallReopened, CostReported, LabelsChanged, LoopCleared, SegmentChanged, SessionMoved),
+    *(CallBilled, CallReopened, CostReported, CostStated, LabelsChanged, LoopCleared, SegmentChanged),
+    SessionMoved,
 )
 
 _Prices: TypeAlias = Mapping[PriceKey, Sequence[Price]]

@@ -188,6 +188,12 @@ def test_the_journal_of_a_workflow_is_no_transcript(tmp_path):
     every, skipped = found("claude-code", tmp_path)
     assert [source.path.name for source in every] == ["agent-aw1.jsonl"]
     assert skipped == {}
+    assert lines(every[0])[0] == {
+        "type": "agent-meta",
+        "sessionId": "of-claude",
+        "agentId": "aw1",
+        "workflowRunId": "wf_1",
+    }
 
 
 META = {

@@ -254,7 +254,9 @@ def rows():
     return [[*model.objects.order_by("pk").values()] for model in (LoopRecord, Turn)]
 
 
-@pytest.mark.parametrize("name", ["LoopWithdrawn", "LoopReopened", "CallReported", "UsageReported"])
+@pytest.mark.parametrize(
+    "name", ["LoopWithdrawn", "LoopReopened", "CallReported", "UsageReported", "CostStated"]
+)
 def test_a_correction_that_a_producer_sends_changes_no_record(project, name):
     ingest(batch(project, 0, GOOD, "p"))
     before = rows()

@@ -27,7 +27,7 @@ SILENT = {
         "ParallelLoopEnd",
     ),
     *("UsageSnapshot", "SessionInfo", "CompactionStarted", "CallReported", "LoopWithdrawn"),
-    *("LoopReopened", "UsageReported"),
+    *("LoopReopened", "UsageReported", "CostStated"),
 }
 
 

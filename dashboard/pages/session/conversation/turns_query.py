@@ -42,7 +42,7 @@ STATE = ("ordinal", "triggered_by", "state", "model", "provider", "error", "stop
 TIMES = ("started_at", "ended_at", "start_event", "end_event")
 # A whole row has 130 columns with its relations.
 SHOWN = (
-    *(*STATE, *TIMES, *COLUMNS, *COST, "cache_write_1h_tokens"),
+    *(*STATE, *TIMES, *COLUMNS, *COST, "cache_write_1h_tokens", "web_searches"),
     *("loop_id", "config_id", "agent_id", "price_id"),
 )
 _CHANGED = "({0}.agent_id <> '' OR {0}.config_id <> l.config_id)".format

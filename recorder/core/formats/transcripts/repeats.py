@@ -71,9 +71,9 @@ class SharingReader(Reader, Protocol):
         """Return whether a line is a further part of the answer that is open, or was last."""
 
     def repeat(self, line: Fields, at: datetime) -> Translation:
-        """Return the translation of a line that is recorded elsewhere: history, without events.
+        """Return the translation of a line that is recorded elsewhere: history, without events of its own.
 
-        Raises InvalidLineError. The state stays.
+        Raises InvalidLineError. The loops stay.
         """
 
 

@@ -26,6 +26,8 @@ def usage_event(found: dict[str, int]) -> dict[str, int]:
     """Return counts as the usage of an event, none of them larger than what it is a part of."""
     output = found.get("output", 0)
     known = {name: found.get(name, 0) for name in COUNTS}
+    if searches := found.get("web_searches", 0):
+        known["web_searches"] = searches
     return known | {
         "reasoning": min(known["reasoning"], output),
         "cache_write_1h": min(known["cache_write_1h"], known["cache_write"]),

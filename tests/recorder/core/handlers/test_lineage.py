@@ -1,8 +1,21 @@
 """Relations of loops: groups, runs, orphans, parents and sub-agents."""
 
+from dataclasses import replace
+
 import pytest
 
-from recorder.core.records import Anomaly, ChildRef, Compaction, EventRecord, Group, Loop, Session, Turn
+from recorder.core.recorder import Recorder
+from recorder.core.records import (
+    ORIGIN_DERIVED,
+    Anomaly,
+    ChildRef,
+    Compaction,
+    EventRecord,
+    Group,
+    Loop,
+    Session,
+    Turn,
+)
 from tests.phi_core.scenarios import events, tape
 from tests.support.build import (
     agent_end,
@@ -187,6 +200,31 @@ def test_a_sub_agent_that_names_its_call_is_linked_once_in_any_order(order):
     assert (ref.loop, ref.child, ref.tool_name) == (play.loop("s.a.1"), play.loop("s.child"), "Task")
     assert (play.loop("s.child").parent, play.session().sub_agents) == (play.loop("s.a.1"), 1)
     assert play.anomalies() == []
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 1, 3), (0, 2, 3, 1), (2, 3, 0, 1), (2, 0, 1, 3)])
+def test_a_call_that_names_the_common_id_of_several_sub_agents_is_linked_to_each(order):
+    named = {"parent": "s.run", "is_sub_agent": True, "metadata": {"spawned_by": {"run": "s.run"}}}
+    first, second = (agent_start(f"s.{name}", at=2, **named) for name in "xy")
+    link = ours("SubAgentLinked", None, parent_loop_id="s.a.1", tool_call_id="t1", tool_name="Workflow")
+    link |= {"child_session_id": "s", "child_loop_id": "s.run"}
+    told = [agent_start("s.a.1"), link, first, second]
+    play = Play(*[told[at] for at in order]).feed(link)
+
+    caller = play.loop("s.a.1")
+    assert {(ref.tool_call_id, ref.loop, ref.child) for ref in play.of(ChildRef)} == {
+        ("t1", caller, play.loop("s.x")),
+        ("t1", caller, play.loop("s.y")),
+    }
+    assert [play.loop(f"s.{name}").parent for name in "xy"] == [caller] * 2
+    assert (len(play.of(ChildRef)), play.session().sub_agents, play.anomalies()) == (2, 2, [])
+
+    for agent in (first, second):  # withdrawn, and recorded again
+        withdrawn = play.line(ours("LoopWithdrawn", agent["loop_id"], session_id="s"), number=90)
+        Recorder(play.state).feed(replace(withdrawn, origin=ORIGIN_DERIVED))
+        play.feed(agent)
+    assert [play.loop(f"s.{name}").parent for name in "xy"] == [caller] * 2
+    assert (len(play.of(ChildRef)), play.session().sub_agents) == (2, 2)
 
 
 @pytest.mark.parametrize("call", [None, 7, {}, {"tool_call_id": ""}, {"tool_call_id": ["t1"]}])

@@ -1,9 +1,11 @@
 """The cost of calls and its sums in loops, sessions and groups."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
+from recorder.core.money import billing
 from recorder.core.money.prices import Band, Price, Rates
 from recorder.core.records import Group, Loop, Turn
 from tests.support.build import (
@@ -52,6 +54,20 @@ def test_a_turn_is_billed_by_its_buckets_and_counts_in_its_loop_and_session():
     assert played.one(Turn).price == PRICE.id
     assert money(played.loop()) == money(played.session()) == (cost, "computed", 0, 0)
     assert (played.session().uncached_tokens, played.session().visible_tokens) == (86, 212)
+
+
+@pytest.mark.parametrize(("provider", "fee"), [("anthropic", 10_000_000), ("vertex", 0)])
+def test_web_searches_have_the_fee_of_their_provider(provider, fee):
+    config = KNOWN | {"provider": provider}
+    played = Play()
+    played.state.prices = {("m", provider): [replace(PRICE, provider=provider)]}
+    used = usage(100) | {"web_searches": 3}
+    played.feed(agent_start(config_snapshot=config), *turn(used=used, config=config), end())
+
+    (call,) = played.of(Turn)
+    assert (call.web_searches, *money(call)) == (3, 300_000 + 3 * fee, "computed", 0, 0)
+    assert money(played.session()) == money(call)
+    assert not billing.reprice(call, call.end_event, [replace(PRICE, provider=provider)])
 
 
 def test_a_sum_counts_calls_without_a_price_and_excludes_them():

@@ -66,7 +66,7 @@ def test_an_error_of_the_provider_is_a_turn_of_its_own(record):
     ("kind", "fields"),
     [
         ("system", {"subtype": "turn_duration", "durationMs": 40}),
-        ("cost-state", {"totalCostUSD": 0.0016}),
+        ("cost-state", {"totalCostUSD": 0.0009}),
         ("last-prompt", {"lastPrompt": "Go"}),
     ],
 )

@@ -20,6 +20,7 @@ _FORK = "<fork-boilerplate>"
 NOTIFICATION = "<task-notification>"
 INTERRUPTED = "[Request interrupted by user"
 AGENT_TOOL = "Agent"  # runs a sub-agent, in the releases that write `meta.json`
+WORKFLOW_TOOL = "Workflow"  # runs several sub-agents; its result names the run
 OTHERS_MAX = 50  # calls of other models within one answer
 QUESTIONS = frozenset(("AskUserQuestion", "ExitPlanMode"))  # tools that a person answers
 _TOOL_USE_ERROR = "<tool_use_error>"  # the call was refused before the tool ran
@@ -91,7 +92,9 @@ def usage_of(message: Fields) -> dict[str, int] | None:
         return None
     hour = counts(object_field(usage, "cache_creation"), {"h": "ephemeral_1h_input_tokens"})["h"]
     thought = counts(object_field(usage, "output_tokens_details"), {"n": "thinking_tokens"})["n"]
-    return counts(usage, _USAGE) | {"cache_write_1h": hour, "reasoning": thought}
+    searches = counts(object_field(usage, "server_tool_use"), {"n": "web_search_requests"})["n"]
+    found = counts(usage, _USAGE) | {"cache_write_1h": hour, "reasoning": thought}
+    return found | ({"web_searches": searches} if searches else {})
 
 
 def refusal_of(text: str, decision: str) -> Refusal:

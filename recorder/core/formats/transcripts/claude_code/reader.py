@@ -8,7 +8,8 @@ Recent releases write `last-prompt` at any time, also before the answer. What co
 
 A sub-agent's lines have an `agentId` and the prompt id of the main agent, whose loop it is below until the
 result of the tool that ran it names its id: that tool may be a sub-agent's. The line `agent-meta`, which the
-client makes of the file beside it, names the call and its agent at once. In files of older releases they
+client makes of the file beside it, names the call and its agent at once, or the run of a workflow; the call
+that the run belongs to is the one whose result names it. In files of older releases they
 stand among those of the main agent, without an id: the first one repeats the prompt of the call, and the
 others follow by `parentUuid`.
 """
@@ -85,6 +86,7 @@ class ClaudeCodeReader:
         session = required_id(line, "sessionId")
         now, track = time_text(line.get("timestamp"), at), self._tracks.of_line(line)
         reading = Translation(kind or "line", session_id=session, timestamp=parse_time(line.get("timestamp")))
+        costs = [] if track else self._tracks.costs.read(line, at)
         if object_field(line, "forkedFrom") or (kind == "assistant" and track in self._tracks.forks):
             reading.covers = ""
             return reading  # history of the session from which this one was forked
@@ -95,10 +97,11 @@ class ClaudeCodeReader:
         reading.events = self._events(line, session, track, now)
         self._tracks.note_line(track, text_field(line, "uuid"))
         reading.loop_id = loop_of_line(self._tracks.loops.get(track), reading.events, f"{session}{track}")
+        reading.events += costs
         return reading
 
-    def repeat(self, line: Fields, _at: datetime) -> Translation:
-        """Return the translation of a line that is recorded elsewhere: history, without events.
+    def repeat(self, line: Fields, at: datetime) -> Translation:
+        """Return the translation of a line that is recorded elsewhere: history, without events of its own.
 
         Raises InvalidLineError.
         """
@@ -106,6 +109,7 @@ class ClaudeCodeReader:
         loop = self._tracks.loops.get(track)
         return Translation(
             text_field(line, "type"),
+            [] if track else self._tracks.costs.read(line, at),
             session_id=session,
             loop_id=loop_of_line(loop, [], f"{session}{track}"),
             timestamp=parse_time(line.get("timestamp")),
@@ -122,6 +126,10 @@ class ClaudeCodeReader:
         """Return whether a line is a further part of the answer that is open in its track, or was last."""
         loop = self._tracks.loops.get(self._tracks.name_of(line))
         return loop is not None and bool(loop.key_at_end) and loop.key_at_end == answer_key(line)
+
+    def takes_statement(self) -> bool:
+        """Return whether the agent stated a cost since this was last asked."""
+        return self._tracks.costs.takes_new()
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
         """End the loops whose last answer asked for nothing more; the others are aborted."""
@@ -201,11 +209,14 @@ class ClaudeCodeReader:
             if isinstance(found := line.get(name_), str) and found
         }
         spawn = self._tracks.spawn(track)
-        above_id = text_field(spawn, "parent")
+        run = "" if "call" in spawn else text_field(spawn, "run")
+        above_id = text_field(spawn, "parent") or run
         caller = loop_id(session, above_id) if above_id else (prompt or {}).get("caller")
         more: Fields = {"parent_loop_id": caller, "is_sub_agent": True} if caller else {}
         if caller and (call := text_field(spawn, "call")):
             about[SPAWNED_BY] = {"tool_call_id": call, "tool_name": contents.AGENT_TOOL}
+        elif run and above_id == run:
+            about[SPAWNED_BY] = {"run": caller}
         if above := self._tracks.rewound(track, previous, (prompt or {}).get("above")):
             tag = str((prompt or {})["above"])
             more = {"parent_loop_id": above, "continuation_kind": {"Branch": {"tag": tag}}}
@@ -276,7 +287,8 @@ class ClaudeCodeReader:
             refusal=refusal,
             granted=decision == "granted",
         )
-        child = object_field(line, "toolUseResult").get("agentId")
+        result = object_field(line, "toolUseResult")
+        child = result.get("runId" if name == contents.WORKFLOW_TOOL else "agentId")
         if isinstance(child, str) and child and name:
             events.append(loop.link(call, name, loop_id(loop.session_id, child)))
         return events

@@ -12,6 +12,7 @@ from recorder.core.events.fields import is_id
 from recorder.core.formats import InvalidLineError
 from recorder.core.formats.base import Fields, object_field, text_field
 from recorder.core.formats.transcripts.claude_code.contents import argument
+from recorder.core.formats.transcripts.claude_code.cost_states import CostStates
 from recorder.core.formats.transcripts.fields import fingerprint, forget_first
 from recorder.core.formats.transcripts.open_loop import OpenLoop
 from recorder.core.records import Json
@@ -43,6 +44,7 @@ class Tracks:
         self._spawns = cast("dict[str, Fields]", stored.get("spawns") or {})
         self._chains = cast("dict[str, str]", stored.get("chains") or {})  # track by uuid, of older releases
         self._prompt_ids = cast("dict[str, Fields]", stored.get("prompt_ids") or {})  # by track
+        self.costs = CostStates(cast("Fields", stored.get("costs") or {}))
         # By a hash of its prompt: id and agent of the last calls of the main agent, of older releases.
         self._calls = cast("dict[str, Fields]", stored.get("calls") or {})
 
@@ -62,6 +64,7 @@ class Tracks:
             "spawns": cast("Json", self._spawns),
             "prompt_ids": cast("Json", self._prompt_ids),
             "calls": cast("Json", self._calls),
+            "costs": self.costs.dump(),
         }
 
     def of_line(self, line: Fields) -> str:
@@ -136,6 +139,7 @@ class Tracks:
             "call": text_field(line, "toolUseId"),
             "parent": above if above != agent else "",
             "agent": text_field(line, "agentType"),
+            "run": text_field(line, "workflowRunId"),
         }
         if is_id(agent):
             self._spawns[agent] = {name: value for name, value in found.items() if is_id(value)}
