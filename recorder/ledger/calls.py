@@ -137,7 +137,7 @@ def _derived(
 ) -> Request:
     """Return the request as it follows from what was recorded: the window before, and the messages since."""
     fixed = [replace(block, event=turn.request_event) for block, _ in fixed_blocks(payload)]
-    if not fixed:
+    if not fixed and not payload.get("is_shape_missing"):  # as in the request before
         fixed = [_held(held) for held in window.held if held.kind in FIXED]
     if not fixed:
         fixed = [Block("system", UNRECORDED, 0, UNRECORDED)]

@@ -1,6 +1,7 @@
 """System prompts and tools of the first recorded requests, and where they differ. Pure.
 
-A request is phi-core's annotated payload: `system_prompt`, and `tools` as definitions with a name.
+A request is phi-core's annotated payload: `system_prompt`, or its parts in `system`, and `tools` as
+definitions with a name.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from dashboard.comparison.config_differences import NO_VALUE, Difference, Value
 from dashboard.shared.config_diff import Setting
 from recorder.core.content.text import clean, excerpt
+from recorder.core.ledger.blocks import system_texts
 from recorder.core.records import Json
 
 SHOWN = 240  # characters of a system prompt
@@ -30,13 +32,18 @@ class Request:
 
 
 def read_request(event: Mapping[str, Json], url: str) -> Request | None:
-    """Return the request of a `TurnRequest`, None for another line; fields of unknown types are left out."""
+    """Return the request of a `TurnRequest`; fields of unknown types are left out.
+
+    None for another line, and for a request that is marked as not exact and has neither of the two.
+    """
     payload = event.get("payload")
     if event.get("type") != "TurnRequest" or not isinstance(payload, dict):
         return None
-    prompt, tools = payload.get("system_prompt"), payload.get("tools")
+    prompt, tools = "\n\n".join(system_texts(payload)), payload.get("tools")
+    if payload.get("is_exact") is False and not prompt and not tools:
+        return None
     return Request(
-        prompt=clean(prompt).strip() if isinstance(prompt, str) else "",
+        prompt=clean(prompt).strip(),
         tools=dict(map(_definition, tools)) if isinstance(tools, list) else {},
         url=url,
     )

@@ -1,7 +1,8 @@
 """The blocks of a model request, in the order in which providers cache them: tools, system, messages.
 
-A request is phi-core's annotated payload: `system_prompt`, `tools`, `messages` and `provenance`. Any part may
-be missing or have another shape. Cost: one JSON encoding and one hash of each message.
+A request is phi-core's annotated payload: `system_prompt`, `tools`, `messages` and `provenance`; instead of
+the first, `system` has the parts of the system prompt as Anthropic takes them. Any part may be missing or
+have another shape. Cost: one JSON encoding and one hash of each message.
 """
 
 from __future__ import annotations
@@ -103,9 +104,17 @@ def fixed_blocks(payload: Mapping[str, Json]) -> Iterator[tuple[Block, str]]:
         name = _tool_name(tool)
         text = _encode(tool)
         yield _block("tool_definition", text, name=name, server=server_of(name)), text
-    prompt = payload.get("system_prompt")
+    for text in system_texts(payload):
+        yield _block("system", text), text
+
+
+def system_texts(payload: Mapping[str, Json]) -> list[str]:
+    """Return the system prompt of a request: one text, or that of each part."""
+    prompt, parts = payload.get("system_prompt"), payload.get("system")
     if isinstance(prompt, str) and prompt:
-        yield _block("system", prompt), prompt
+        return [prompt]
+    found = (part.get("text") for part in parts if isinstance(part, dict)) if isinstance(parts, list) else ()
+    return [text for text in found if isinstance(text, str) and text]
 
 
 def blocks_of_message(message: Json, place: int, source: Json = None) -> Iterator[tuple[Block, str]]:

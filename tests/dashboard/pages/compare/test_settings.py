@@ -121,6 +121,15 @@ def test_a_request_of_unknown_form_is_no_fault(payload):
     assert read_request({"type": "span"}, "") is None
 
 
+def test_a_request_that_says_that_its_parts_are_not_recorded_is_not_compared():
+    def read(payload):
+        return read_request({"type": "TurnRequest", "payload": payload}, "")
+
+    system = [{"type": "text", "text": "You cook."}, {"type": "text", "text": "Be brief."}]
+    assert read({"model_id": "m", "is_exact": False}) is None
+    assert read({"is_exact": False, "system": system}).prompt == "You cook.\n\nBe brief."
+
+
 def test_hostile_text_of_requests_is_escaped(client, see, feed):
     markup = "<img src=x onerror=alert(1)>"
     feed(*requested("one.a.1", prompt=markup, tools=[{"name": markup}], temperature=markup))

@@ -38,6 +38,7 @@ from recorder.core.formats.transcripts.claude_code.record_types import (
     answer_key,
     marks_end,
 )
+from recorder.core.formats.transcripts.claude_code.requests import Requests
 from recorder.core.formats.transcripts.claude_code.tracks import TRACKS_MAX, Tracks
 from recorder.core.formats.transcripts.fields import (
     before,
@@ -61,11 +62,12 @@ class ClaudeCodeReader:
     """Reads the lines of one file, with a loop for the main agent ("") and for each sub-agent."""
 
     def __init__(self, state: Json, _key: str, _next_loop: NextLoop) -> None:
-        self._tracks = Tracks(state if isinstance(state, dict) else {})
+        stored = state if isinstance(state, dict) else {}
+        self._tracks, self._requests = Tracks(stored), Requests(stored.get("requests"))
 
     @property
     def state(self) -> Json:
-        return self._tracks.dump()
+        return {**self._tracks.dump(), "requests": self._requests.dump()}
 
     @property
     def open_loops(self) -> list[OpenLoop]:
@@ -94,6 +96,7 @@ class ClaudeCodeReader:
             self._tracks.note_meta(line)
         elif kind not in TYPES:
             keep_unknown(reading, line, self._tracks.types)
+        self._requests.note(line, track, now)
         reading.events = self._events(line, session, track, now)
         self._tracks.note_line(track, text_field(line, "uuid"))
         reading.loop_id = loop_of_line(self._tracks.loops.get(track), reading.events, f"{session}{track}")
@@ -249,6 +252,10 @@ class ClaudeCodeReader:
         if not is_error:
             model = contents.model_of(message)
             head |= {"model": model, "provider": contents.provider_of(model)}
+        asked = self._requests.answered(line, track, now)
+        if asked is not None:
+            events += loop.answer(answer_key(line) or now, str(asked["timestamp"]), [], **head)
+            events.append(loop.event("TurnRequest", turn_index=loop.turn, **asked))
         events += loop.answer(answer_key(line) or now, now, blocks, **head)
         if not is_error and (usage := contents.usage_of(message)) is not None:
             is_free = message.get("stop_reason") == "refusal" and not usage["output"]

@@ -48,7 +48,7 @@ class Tracks:
         # By a hash of its prompt: id and agent of the last calls of the main agent, of older releases.
         self._calls = cast("dict[str, Fields]", stored.get("calls") or {})
 
-    def dump(self) -> Json:
+    def dump(self) -> Fields:
         """Return the state as JSON. Its names never change."""
         loops: Fields = {name: each.dump() for name, each in self.loops.items()}
         return {

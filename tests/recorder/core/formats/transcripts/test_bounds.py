@@ -85,6 +85,19 @@ def forks(count):
     return [prompt(), *(claude("fork-context-ref", f"f{n}", agentId=f"g{n}") for n in range(count))]
 
 
+def requests(count):
+    """Shapes, messages and requests, of which no answer takes any."""
+    return [
+        line
+        for n in range(count)
+        for line in (
+            claude("api-request-shape", f"s{n}", shapeHash=f"h{n}", shape={"system": [{"text": "x" * 900}]}),
+            claude("api-request-blob", f"b{n}", hash=f"b{n}", message={"role": "user", "content": "x" * 99}),
+            claude("api-request", f"q{n}", id=f"q{n}", shapeHash=f"h{n}", tail=[f"b{n}"], base=f"q{n - 1}"),
+        )
+    ]
+
+
 SHAPES = (one_line, one_line_each, agents, chains, prompts, texts, forks)
 
 
@@ -111,6 +124,27 @@ def test_the_state_has_bounds(shape):
     _, state = read(shape(1_200))
 
     assert len(json.dumps(state)) < STATE_MAX
+
+
+def read_at_once(lines):
+    """Return the reader of lines whose state is not stored in between."""
+    one = reader("claude-code")
+    for line in lines:
+        one.read(line, AT)
+    return one
+
+
+def test_the_state_of_requests_without_answers_has_bounds():
+    one = read_at_once(requests(1_200))
+
+    assert len(json.dumps(one.state)) < STATE_MAX
+
+
+def test_twice_the_requests_take_at_most_two_and_a_half_times_the_work():
+    once = count_calls(lambda: read_at_once(requests(400)))
+    twice = count_calls(lambda: read_at_once(requests(800)))
+
+    assert twice <= 2.5 * once
 
 
 def test_a_fork_without_an_agent_hides_no_answer():
