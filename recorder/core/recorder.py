@@ -70,6 +70,7 @@ class Recorder:
             context.source, context.is_demo, context.origin = line.source, line.is_demo, line.origin
             _apply(context, line.event)
         billing.update_segments(context.changes)
+        sessions.update_ends(self.state, context.changes)
         return list(context.changes.values())
 
     def end_of_stream(self, producer: int, at: datetime, event: int) -> list[Change]:
@@ -83,6 +84,7 @@ class Recorder:
             loops.abort(context, loop)
         parallel_groups.abort_of_producer(context, producer)
         billing.update_segments(context.changes)
+        sessions.update_ends(self.state, context.changes)
         return list(context.changes.values())
 
 

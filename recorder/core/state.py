@@ -9,6 +9,7 @@ group's judge) needs only its own fields. Cost: one dict operation a look-up.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import assert_never
 
 from recorder.core.lookups import LOOKUPS_OF, Lookup
@@ -63,6 +64,10 @@ class State:
     branches: dict[Group, list[Loop]] = field(default_factory=dict)
     # What was cut when its loop ended: of loops that go on, or that ended since the State was loaded.
     cut_parts: dict[Loop, dict[ToolCall | Compaction | Approval, None]] = field(default_factory=dict)
+    ends_elsewhere: dict[Session, datetime] = field(default_factory=dict)  # the latest of loops not loaded
+    # The latest end of the loops of a session, and the sessions whose latest one was taken back.
+    _latest_ends: dict[Session, datetime] = field(default_factory=dict)
+    _ends_taken_back: set[Session] = field(default_factory=set)
     # The result of the last `find_loop`: consecutive lines mostly name the same loop.
     _last_found: tuple[int, str, Loop | None] = 0, "", None
 
@@ -113,6 +118,33 @@ class State:
         """Forget the result of the last `find_loop`, because a loop was removed or reset."""
         self._last_found = 0, "", None
 
+    def note_end(self, session: Session, at: datetime) -> None:
+        """Note the end of a loop."""
+        self._latest_ends[session] = max(at, self._latest_ends.get(session, at))
+
+    def take_back_end(self, loop: Loop) -> None:
+        """Note that a loop goes on or is withdrawn; call it before its end is removed."""
+        if loop.ended_at is not None and self._latest_ends.get(loop.session) == loop.ended_at:
+            self._ends_taken_back.add(loop.session)
+
+    def latest_end(self, session: Session) -> datetime | None:
+        """Return the latest end of the loops of a session, loaded or not."""
+        if self._ends_taken_back:
+            self._find_latest_ends()
+        ends = (self._latest_ends.get(session), self.ends_elsewhere.get(session))
+        return max((end for end in ends if end is not None), default=None)
+
+    def _find_latest_ends(self) -> None:
+        """Find the latest ends anew of all sessions that lost one, in one pass."""
+        for session in self._ends_taken_back:
+            self._latest_ends.pop(session, None)
+        for (session, _), runs in self.runs.items():
+            if session in self._ends_taken_back:
+                for ended_at in (loop.ended_at for loop in runs):
+                    if ended_at is not None:
+                        self.note_end(session, ended_at)
+        self._ends_taken_back.clear()
+
     def index_started(self, loop: Loop) -> None:
         """Index a loop that has started: by its id, as waiting for its parent, and among the running ones."""
         self._last_found = 0, "", None
@@ -122,6 +154,8 @@ class State:
 
     def _add_loop(self, loop: Loop) -> None:
         self._index(loop, _OF_ALL_LOOPS)
+        if loop.ended_at is not None:
+            self.note_end(loop.session, loop.ended_at)
         if loop.group is not None:
             self.branches.setdefault(loop.group, []).append(loop)
         if loop.status != "pending":

@@ -57,6 +57,7 @@ def _withdraw(context: EventContext, event: LoopWithdrawn, session: Session, loo
     state.forget_found()
     cleared = LoopCleared(loop)
     context.changes[cleared] = cleared
+    state.take_back_end(loop)
     _reset(loop)
     context.touch(loop)
     context.touch(session)

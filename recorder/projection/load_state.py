@@ -10,7 +10,8 @@ Cost: about 30 queries at most, whatever the number of lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from datetime import datetime
 from itertools import chain
 
 from recorder.core.handlers.model_configs import COMPARED_MAX
@@ -31,7 +32,7 @@ from recorder.core.records import (
 )
 from recorder.core.state import State
 from recorder.database.row_mapper import Kind, table
-from recorder.database.sql import Value, in_list, list_param, read
+from recorder.database.sql import Value, aware, in_list, list_param, read
 from recorder.pricing import price_book
 from recorder.projection import lookup_sql
 
@@ -62,6 +63,9 @@ class StateLoader:
         for record in chain.from_iterable(roots):
             state.add(record)
         state.config_count = self._config_count()
+        state.ends_elsewhere = self._ends_elsewhere(
+            {loop.id for loops in state.runs.values() for loop in loops}
+        )
         state.prices = price_book.prices(self.project, self._price_keys())
         return state
 
@@ -180,6 +184,16 @@ class StateLoader:
         configs = [config for config in self._of(ModelConfig).values() if isinstance(config, ModelConfig)]
         keys = (billing.price_key_of("", "", config) for config in configs)
         return self.keys.price_keys.union(key for key in keys if key is not None)
+
+    def _ends_elsewhere(self, loops: Collection[int]) -> dict[Session, datetime]:
+        """Return the latest end of the loops that are not among `loops`, of each session that has some."""
+        sessions = {pk: each for pk, each in self._of(Session).items() if isinstance(each, Session)}
+        if not sessions:
+            return {}
+        ends = f"""SELECT r.session_id, MAX(r.ended_at) FROM recorder_looprecord r
+                   WHERE {in_list("r.session_id")} AND NOT {in_list("r.id")} GROUP BY r.session_id"""
+        found = read(ends, list_param(sessions), list_param(loops))
+        return {sessions[pk]: aware(end) for pk, end in found if end is not None}
 
     def _config_count(self) -> int:
         if not self.keys.config_keys:

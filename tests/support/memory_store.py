@@ -90,6 +90,10 @@ class Records:
             if record in wanted:
                 state.add(record)
         state.config_count = len(self.of(ModelConfig))
+        for loop in self.of(Loop):
+            if loop not in wanted and loop.ended_at is not None:
+                latest = state.ends_elsewhere.get(loop.session, loop.ended_at)
+                state.ends_elsewhere[loop.session] = max(latest, loop.ended_at)
         return state
 
 

@@ -103,6 +103,7 @@ def reopen(context: EventContext, event: LoopReopened) -> Placement:
     if loop is None or loop.status in ("pending", "running"):
         return NO_PLACEMENT if loop is None else turns.placement(context, loop)
     context.reopen_billed_call(loop)
+    context.state.take_back_end(loop)
     loop.status, loop.outcome, loop.rejection = "running", "", None
     loop.ended_at = loop.ended_received_at = loop.duration_ms = loop.end_event = None
     context.state.running_loops.setdefault(loop.producer, {})[loop] = None
@@ -112,7 +113,6 @@ def reopen(context: EventContext, event: LoopReopened) -> Placement:
     if event.is_compacting:
         compactions.reopen(context, loop)
     loop.session.open_loops += 1
-    loop.session.ended_at = None
     sessions.update_status(loop.session)
     sessions.set_activity(loop, "Continuing")
     context.touch(loop)
@@ -227,6 +227,7 @@ def _close(context: EventContext, loop: Loop, status: Status, outcome: Outcome, 
     context.state.running_loops.get(loop.producer, {}).pop(loop, None)
     if outcome != "completed":
         approvals.cancel_of_loop(context, loop)
-    sessions.count_end(loop.session, at)
+    context.state.note_end(loop.session, at)
+    sessions.count_end(loop.session)
     context.touch(loop)
     context.touch(loop.session)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from recorder.core.changes import Change
 from recorder.core.content.text import clean, excerpt
 from recorder.core.context import EventContext
 from recorder.core.event_time import happened_at, happened_without_time
 from recorder.core.events import SessionInfo
 from recorder.core.formats.registry import MERGED, OTLP
 from recorder.core.records import Json, Loop, Session
+from recorder.core.state import State
 
 _ACTIVITY = 300  # characters
 _UNORDERED = (OTLP, *MERGED)  # sources whose loops may be recorded in another order than they started
@@ -77,7 +79,6 @@ def count_start(session: Session, loop: Loop) -> None:
     """Count a loop that started; unless it is a judge or a compaction it becomes the session's head."""
     session.loops += 1
     session.open_loops += 1
-    session.ended_at = None
     head = session.head
     is_below = loop.role == "sub_agent" and (loop.parent or (head is not None and head.role == "normal"))
     is_root = loop.role not in ("judge", "compaction") and not is_below
@@ -101,12 +102,16 @@ def _is_later(loop: Loop, head: Loop) -> bool:
     return (loop.started_at, loop.loop_id) >= (head.started_at or loop.started_at, head.loop_id)
 
 
-def count_end(session: Session, at: datetime) -> None:
+def count_end(session: Session) -> None:
     """Count a loop that ended."""
     session.open_loops -= 1
-    if not session.open_loops:
-        session.ended_at = at
     update_status(session)
+
+
+def update_ends(state: State, changes: dict[Change, Change]) -> None:
+    """Set the end of each changed session: the latest end of its loops, none while one of them runs."""
+    for session in [record for record in changes if type(record) is Session]:
+        session.ended_at = None if session.open_loops else state.latest_end(session)
 
 
 def update_status(session: Session) -> None:

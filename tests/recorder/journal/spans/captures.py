@@ -66,7 +66,8 @@ def shape(project):
         figures = ("loops", "open_loops", "turns", "tool_calls", "errors", "sub_agents", "status", "outcome")
         sums = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_nano")
         about = {
-            name: getattr(session, name) for name in (*figures, *sums, "agent_id", "created_at", "title")
+            name: getattr(session, name)
+            for name in (*figures, *sums, "agent_id", "created_at", "ended_at", "title")
         }
         loops = [_loop(loop) for loop in session.loop_records.order_by("started_at", "loop_id")]
         found.append({"session": session.session_id, **about, "loops": loops})
