@@ -17,6 +17,7 @@ from django.test import TransactionTestCase
 from hypothesis import HealthCheck, settings
 
 from dashboard.live import cached_value
+from dashboard.web.static_files import StaticFiles
 from recorder.ingest import writer
 from recorder.journal import immutability
 from recorder.projection.as_of import record_versions
@@ -123,6 +124,20 @@ def django_db_modify_db_settings(django_db_modify_db_settings):
     post_migrate.disconnect(create_contenttypes)
     post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
     TransactionTestCase._fixture_teardown = _empty_tables
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_files_found_once():
+    """Give each test client the static files that the first one found: to find them takes eight requests."""
+    find, found = StaticFiles.add_files_from_finders, {}
+
+    def add(middleware):
+        if not found:
+            find(middleware)
+            found.update(middleware.files)
+        middleware.files.update(found)
+
+    StaticFiles.add_files_from_finders = add
 
 
 def _empty_tables(_):

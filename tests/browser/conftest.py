@@ -128,13 +128,17 @@ class Watched:
             self.page.locator("[data-connection=live]").wait_for()
         return self.page
 
-    def renew(self, **media) -> None:
+    def renew(self) -> None:
         """Forget what a test before has left: its faults, the width and the media, and what pages stored."""
         self.faults.clear()
-        self.page.set_viewport_size(VIEWPORT)
-        self.page.emulate_media(**DEFAULT_MEDIA | media)
+        self.resume()
         if self.page.url != "about:blank":
             self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
+
+    def resume(self) -> None:
+        """Give the open page the first width and media again."""
+        self.page.set_viewport_size(VIEWPORT)
+        self.page.emulate_media(**DEFAULT_MEDIA)
 
     def violations(self) -> list[str]:
         return self.page.evaluate("window.violations")
@@ -165,22 +169,27 @@ def window(browser, server, signed_in):
 
 @pytest.fixture(scope="module")
 def shared_window(browser, server, signed_in):
-    """One window for all tests of a module; `look` renews it."""
+    """One window for all tests of a module; `opened` renews it."""
     watched = Watched(browser, server, signed_in)
     yield watched
     watched.context.close()
 
 
-@pytest.fixture
-def look(shared_window, window, addresses):
-    """Return a function that opens a page by its name, and returns the window and the page.
+@pytest.fixture(scope="module", params=pages.PAGES)
+def name(request):
+    """The name of a page. The tests that use it run page by page, in the order of the file."""
+    return request.param
 
-    For tests that only look at pages: all use one window, as a new one takes more CPU time than a page.
+
+@pytest.fixture(scope="module")
+def opened(name, browser, server, shared_window, addresses):
+    """A window with a page, opened once for all tests of the page: to load it takes longer than most of them.
+
+    All pages use one window, too, as a new one takes more CPU time than a page.
     """
-
-    def look(name, **media):
-        watched = window(state=None) if name == "signin" else shared_window
-        watched.renew(**media)
-        return watched, watched.open(addresses[name])
-
-    return look
+    watched = Watched(browser, server, None) if name == "signin" else shared_window
+    watched.renew()
+    watched.open(addresses[name])
+    yield watched
+    if watched is not shared_window:
+        watched.context.close()

@@ -1,37 +1,64 @@
-"""Every page in a browser: at every width, without scripts, and with hostile text."""
+"""Every page in a browser: at every width, in both themes, without scripts, and with hostile text."""
 
 from urllib.request import Request, urlopen
 
 import pytest
 
 from dashboard.pages.registry import PAGES as REGISTERED
-from tests.browser.pages import PAGES
+from tests.browser.axe import COLOURS, RULES, serious
 from tests.support.wait import LONGEST_S
 
 WIDTHS = (390, 768, 1024, 1440)
 PHONE = {"width": 390, "height": 844}
+REMOVE_BRANCHES = """() => {
+  const tables = [...document.querySelectorAll(".comparison")];
+  tables.forEach((table) => table.remove());
+  return tables.length;
+}"""
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_text_from_events_runs_no_code(look, name):
-    watched, page = look(name)
+def test_own_scripts_of_a_page_take_at_most_12_kb_gzipped(opened, name):
+    loaded = opened.page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)")
+    scripts = [Request(url, headers={"Accept-Encoding": "gzip"}) for url in loaded if "/static/js/" in url]
+    assert len(scripts) > 3 or name in ("signin", "missing")
+    assert sum(len(urlopen(script).read()) for script in scripts) <= 12_000
+
+
+def test_no_page_scrolls_sideways(opened):
+    """Only branches side by side may be wider than the window: they scroll with the page."""
+    were_removed = opened.page.evaluate(REMOVE_BRANCHES)
+    for width in WIDTHS:
+        opened.page.set_viewport_size({"width": width, "height": 900})
+        wide, inner = opened.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+        assert wide <= inner, width
+    if were_removed:
+        opened.open(opened.page.url)
+
+
+def test_axe_finds_nothing_serious(opened):
+    """In both themes, on a phone and on a desktop."""
+    opened.page.emulate_media(reduced_motion="reduce")
+    found = []
+    for width in (390, 1440):
+        opened.page.set_viewport_size({"width": width, "height": 900})
+        for scheme, rules in (("light", RULES), ("dark", COLOURS)):
+            opened.page.emulate_media(color_scheme=scheme)
+            found += [f"{width} {scheme} {each}" for each in serious(opened.page, rules)]
+    assert found == []
+
+
+def test_text_from_events_runs_no_code(opened):
+    """The last one of a page: it opens whatever can be opened, and sees what the others caused."""
+    page = opened.page
+    opened.resume()
     for summary in page.locator("summary").all():
         if summary.is_visible():
             summary.press("Enter")  # the menu of another one may cover it
     page.wait_for_load_state("networkidle")
     assert page.evaluate("window.__pwned") is None
-    assert watched.faults == []
-    assert watched.violations() == []
+    assert opened.faults == []
+    assert opened.violations() == []
     assert page.locator("#main, main").count() == 1
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_own_scripts_of_a_page_take_at_most_12_kb_gzipped(look, name):
-    _, page = look(name)
-    loaded = page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)")
-    scripts = [Request(url, headers={"Accept-Encoding": "gzip"}) for url in loaded if "/static/js/" in url]
-    assert len(scripts) > 3 or name in ("signin", "missing")
-    assert sum(len(urlopen(script).read()) for script in scripts) <= 12_000
 
 
 def test_a_menu_that_loads_its_script_later_leaves_the_clock_of_the_page_alone(window, addresses):
@@ -44,17 +71,6 @@ def test_a_menu_that_loads_its_script_later_leaves_the_clock_of_the_page_alone(w
     loaded = page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)")
     for script in ("live/times", "shell/time_range"):
         assert sum(f"/js/{script}." in name for name in loaded) == 1
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_no_page_scrolls_sideways(look, name):
-    """Only branches side by side may be wider than the window: they scroll with the page."""
-    _, page = look(name)
-    page.evaluate("document.querySelectorAll('.comparison').forEach((table) => table.remove())")
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
-        wide, inner = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-        assert wide <= inner, width
 
 
 @pytest.mark.parametrize("name", ["tree", "json"])
@@ -108,8 +124,8 @@ def test_clipped_text_has_its_full_text_as_title(window, addresses):
     assert cut.get_attribute("title") == cut.inner_text()
 
 
-def test_no_row_of_the_tree_overflows(look):
-    _, page = look("session")
+def test_no_row_of_the_tree_overflows(window, addresses):
+    page = window().open(addresses["session"])
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         over = page.locator(".tree-row").evaluate_all(
@@ -133,7 +149,6 @@ def pages_without_scripts(browser, server, signed_in):
         context.close()
 
 
-@pytest.mark.parametrize("name", PAGES)
 def test_a_page_reads_well_without_scripts(pages_without_scripts, server, addresses, name):
     page = pages_without_scripts[name == "signin"]
     page.goto(server.url + addresses[name])
