@@ -5,7 +5,7 @@ import recorder.models.fields
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("recorder", "0045_waiting_spans_set_aside"),
+        ("recorder", "0046_spans_without_a_record"),
     ]
 
     operations = [

@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("recorder", "0046_stated_costs"),
+        ("recorder", "0047_stated_costs"),
     ]
 
     operations = [
