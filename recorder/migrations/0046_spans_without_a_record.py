@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="spanunit",
             name="unrecorded_spans",
-            field=models.IntegerField(db_default=0, default=0),
+            field=models.IntegerField(null=True),
         ),
         migrations.AddField(
             model_name="spanunit",
@@ -30,8 +30,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="spanunit",
             index=models.Index(
-                condition=models.Q(("unrecorded_spans__gt", 0)),
-                fields=["project", "last_received_at"],
+                condition=models.Q(("unrecorded_spans__isnull", False)),
+                fields=[
+                    "project",
+                    "last_received_at",
+                    "unrecorded_token",
+                    "unrecorded_sender",
+                    "unrecorded_spans",
+                ],
                 name="units_without_a_loop",
             ),
         ),

@@ -19,7 +19,7 @@ class SpanUnit(models.Model):
     is_open = models.BooleanField(default=False)  # a loop may go on: after silence it is aborted
     last_received_at = models.DateTimeField()
     # What changed no record, if it has no loop; see recorder.journal.spans.without_record.
-    unrecorded_spans = models.IntegerField(default=0, db_default=0)
+    unrecorded_spans = models.IntegerField(null=True)
     unrecorded_token = models.BigIntegerField(default=0, db_default=0)  # primary key; 0: not known
     unrecorded_sender = models.CharField(max_length=200, blank=True, default="", db_default="")
     unrecorded_names = models.CharField(max_length=4000, blank=True, default="", db_default="")  # one a line
@@ -29,9 +29,13 @@ class SpanUnit(models.Model):
             models.Index(
                 fields=("project", "last_received_at"), condition=models.Q(is_open=True), name="open_units"
             ),
+            # Covers the groups by sender: the rows themselves have their state.
             models.Index(
-                fields=("project", "last_received_at"),
-                condition=models.Q(unrecorded_spans__gt=0),
+                fields=(
+                    *("project", "last_received_at", "unrecorded_token", "unrecorded_sender"),
+                    "unrecorded_spans",
+                ),
+                condition=models.Q(unrecorded_spans__isnull=False),
                 name="units_without_a_loop",
             ),
         )

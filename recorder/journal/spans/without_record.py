@@ -25,7 +25,7 @@ SHOWN = 3  # services, and scopes, of one unit
 COLUMNS = ("unrecorded_spans", "unrecorded_token", "unrecorded_sender", "unrecorded_names")
 SETS = ", ".join(f"{column} = %s" for column in COLUMNS)
 
-Columns = tuple[int, int, str, str]
+Columns = tuple[int | None, int, str, str]
 
 
 class AttributeNames:
@@ -58,7 +58,7 @@ class AttributeNames:
         """Return what is stored of a unit, in the order of COLUMNS."""
         spans = [each for each in unit.digests.values() if not each.is_log]
         if unit.recorded or unit.covered or not spans:
-            return 0, 0, "", ""
+            return None, 0, "", ""
         token = max(spans, key=lambda each: each.end).token
         return len(spans), token, sender_of(spans), "\n".join(self._names.get(pk, ()))
 
@@ -78,11 +78,13 @@ def _listed(names: Iterable[str]) -> str:
 def found(project: int) -> QuerySet[SpanUnit]:
     """Return the units of a project with spans that changed no record, with the name of the `token`."""
     names = AccessToken.objects.filter(pk=OuterRef("unrecorded_token")).values("name")[:1]
-    units = SpanUnit.objects.filter(project=project, unrecorded_spans__gt=0)
+    units = SpanUnit.objects.filter(project=project, unrecorded_spans__isnull=False)
     return units.annotate(token_name=Subquery(names)).defer("state")
 
 
 def forget(project: int, before: datetime) -> None:
     """Forget the spans that changed no record and were received before a time."""
-    units = SpanUnit.objects.filter(project=project, unrecorded_spans__gt=0, last_received_at__lt=before)
-    units.update(unrecorded_spans=0, unrecorded_token=0, unrecorded_sender="", unrecorded_names="")
+    units = SpanUnit.objects.filter(
+        project=project, unrecorded_spans__isnull=False, last_received_at__lt=before
+    )
+    units.update(unrecorded_spans=None, unrecorded_token=0, unrecorded_sender="", unrecorded_names="")

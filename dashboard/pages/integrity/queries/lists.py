@@ -266,7 +266,7 @@ def _unrecorded(_slug: str, row: SpanUnit) -> UnrecordedSpans:
     token = clean(getattr(row, "token_name") or "")  # noqa: B009  it was annotated
     names = sorted(filter(None, row.unrecorded_names.split("\n")))
     sender, at = clean(row.unrecorded_sender), row.last_received_at
-    return UnrecordedSpans(row.pk, sender, token, row.unrecorded_spans, names, at)
+    return UnrecordedSpans(row.pk, sender, token, row.unrecorded_spans or 0, names, at)
 
 
 def _of_event(column: str) -> Subquery:

@@ -6,8 +6,10 @@ from html import unescape
 
 import pytest
 from django.db import connection
+from django.db.models import Count, Max
 from django.test.utils import CaptureQueriesContext
 
+from dashboard.pages.integrity.queries.lists import SOURCES
 from recorder.access import tokens
 from recorder.core.formats.registry import OTLP
 from recorder.ingest.otlp.endpoint import PRODUCER
@@ -136,3 +138,14 @@ def test_many_traces_take_as_many_queries_as_few_and_are_listed_on_pages(send, s
     assert page.partition("<tbody>")[2].count("<tr") == 50
     older = unescape(re.search(r'href="(\?[^"]*before=\d+)"', page)[1])
     assert see(older).partition("<tbody>")[2].count("<tr") == 10
+
+
+@pytest.mark.django_db
+def test_groups_by_sender_are_read_from_an_index_that_covers_them():
+    """The rows have the state of their unit, which may be megabytes."""
+    rows = SOURCES["unrecorded"].rows(1).order_by().values("unrecorded_sender")
+    figures = Count("pk"), Max("last_received_at"), Count("unrecorded_token", distinct=True)
+    plan = rows.annotate(**dict(zip(("count", "last", "tokens"), figures, strict=True))).explain()
+
+    if connection.vendor == "sqlite":
+        assert "COVERING INDEX units_without_a_loop" in plan

@@ -80,7 +80,7 @@ def test_a_model_call_that_comes_later_takes_its_trace_off(project):
 
     assert [spans for spans, *_ in told(project)] == [1]
     assert LoopRecord.objects.count() == 1
-    rows = SpanUnit.objects.filter(unrecorded_spans=0).values_list("unrecorded_sender", "unrecorded_names")
+    rows = SpanUnit.objects.filter(unrecorded_spans=None).values_list("unrecorded_sender", "unrecorded_names")
     assert list(rows) == [("", "")]
 
 

@@ -151,7 +151,10 @@ def _read_record(item: Item, body: Fields) -> None:
         sent = plain(body.get("body"))
         item.events.append((digest.name, attributes | decoded_object(sent)))
         digest.finish = _finish(item.events[-1][1].get("finish_reason"))
-    if digest.is_message or event.endswith("inference.operation.details"):
+    is_details = event.endswith("inference.operation.details")
+    if is_details:  # its attributes, or until GenAI 1.37 its body, have the messages
+        item.events.append((names.DETAILS, decoded_object(plain(body.get("body")))))
+    if digest.is_message or is_details:
         _describe_messages(item)
         digest.has_text = True
 
@@ -195,6 +198,9 @@ def _describe(item: Item, name: str) -> None:
         _describe_tool(item, name)
     elif item.attributes.get("spring.ai.kind") == "chat_client":
         digest.name = ""  # it is named after the class of the client
+    elif attributes.get("gen_ai.operation.name") == "invoke_workflow":
+        reported = first_text(attributes, ("gen_ai.workflow.name",))
+        digest.name = identifier(reported or name.removeprefix("invoke_workflow "))
     elif digest.runtime == "langchain":
         digest.call = identifier(tool_content.call_id_of_node(attributes))
 
@@ -286,7 +292,7 @@ def _id_of_metadata(attributes: Fields, fields: tuple[str, ...]) -> str:
 def _finish(value: Json) -> str:
     value = decoded(value)
     found = (value or [""])[0] if isinstance(value, list) else value
-    return identifier(str(found or ""))[:40]
+    return identifier(str(found or "").removeprefix("FinishReason."))[:40]  # as Python prints an enum
 
 
 def _time(body: Fields, name: str) -> int:

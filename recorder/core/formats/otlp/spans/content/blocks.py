@@ -29,6 +29,9 @@ _LAST_CODE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _TAIL_CHARS = 2_000  # of a result, in which its last exit code is searched
+CUT = " … [cut by the sender]"  # at the end of a text, or of what comes before one
+# Types of the blocks of an answer that some senders write as JSON into its text.
+_NESTED = frozenset(("text", "thinking", "redacted_thinking", "reasoning", "tool_use", "tool_call"))
 _CANCELLED = "[Operation Cancelled]"  # Gemini CLI writes it into the error of a cancelled tool
 
 
@@ -98,18 +101,40 @@ def blocks_of(message: Fields) -> list[Fields]:
     if isinstance(reasoning, str) and reasoning:
         found.append({"type": "thinking", "thinking": reasoning})
     content = first_of(message, "parts", "content", "contents")
+    if isinstance(content, str) and (nested := _nested(content)):
+        content = nested
     if isinstance(content, str):
         found.append({"type": "text", "text": content})
     elif isinstance(content, dict):
         found.append({"type": "text", "text": text_of_result(content)})
     elif isinstance(content, list):
-        found += [found_block for part in content if (found_block := _block(part)) is not None]
+        parts = [each for part in content for each in _nested_in(part) or (part,)]
+        found += [found_block for part in parts if (found_block := _block(part)) is not None]
     calls = message.get("tool_calls")
     known = {block.get("id") for block in found if block["type"] == "toolCall"}
     for call in calls if isinstance(calls, list) else []:
         if isinstance(call, dict) and (block := call_block(call))["id"] not in known:
             found.append(block)
     return found
+
+
+def _nested_in(part: Json) -> list[Json]:
+    """Return the blocks that the text of a part is in JSON; none for another part."""
+    if not isinstance(part, dict) or part.get("type", "text") not in ("text", "output_text"):
+        return []
+    text = first_of(part, "text", "content")
+    return _nested(text) if isinstance(text, str) else []
+
+
+def _nested(text: str) -> list[Json]:
+    """Return the blocks that a text is in JSON; none for a text that is JSON of another kind."""
+    value = decoded(text) if text.startswith("[") and '"type"' in text[:200] else None
+    blocks = value if isinstance(value, list) else []
+    return blocks if all(_is_nested(each) for each in blocks) else []
+
+
+def _is_nested(block: Json) -> bool:
+    return isinstance(block, dict) and str(block.get("type")) in _NESTED and len(block) > 1
 
 
 def _block(part: Json) -> Fields | None:  # noqa: C901, PLR0911  one arm a form of part
@@ -142,7 +167,7 @@ def _block(part: Json) -> Fields | None:  # noqa: C901, PLR0911  one arm a form 
     is_empty = "" in (part.get("text"), part.get("content"))  # Gemini CLI writes it as type `unknown`
     if text is None and (is_empty or kind in ("output_text", "input_text", "text", "")):
         return None
-    return {"type": "text", "text": f"[{kind or 'content'}]"}
+    return {"type": "text", "text": CUT.strip() if kind.endswith(CUT) else f"[{kind or 'content'}]"}
 
 
 def response_text(answer: Fields) -> str:

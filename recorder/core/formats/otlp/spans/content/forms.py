@@ -14,11 +14,10 @@ from jiter import from_json
 from recorder.core.events.fields import without_infinities
 from recorder.core.formats import EVENT_VALUES
 from recorder.core.formats.base import Fields
-from recorder.core.formats.otlp.spans.content.blocks import is_block_list
+from recorder.core.formats.otlp.spans.content.blocks import CUT, is_block_list
 from recorder.core.formats.structure import has_more_values
 from recorder.core.records import Json
 
-CUT = " … [cut by the sender]"
 _ESCAPES = 3  # times that JSON may be within JSON
 _DEPTH = 8  # objects around messages
 _ROLES = frozenset(("human", "user", "ai", "assistant", "model", "system", "developer", "tool", "function"))

@@ -109,9 +109,11 @@ def messages_of(attributes: Fields, events: list[tuple[str, Fields]], runtime: s
 def _listed(value: Json, role: str) -> list[Json]:
     """Return a list of messages that may be JSON, also within JSON or cut; an empty one for anything else.
 
-    A list of parts is one message of the role.
+    A list of parts is one message of the role. A list may have each message as a text in JSON.
     """
     found = opened(value)
+    if isinstance(found, list) and all(isinstance(each, str) and each.startswith("{") for each in found):
+        found = [opened(each) for each in found]
     if has_parts(found):
         return [{"role": role, "content": found}]
     return found if isinstance(found, list) and all(isinstance(each, dict) for each in found) else []

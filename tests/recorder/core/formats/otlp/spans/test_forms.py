@@ -5,7 +5,7 @@ import json
 import pytest
 
 from recorder.core.formats.otlp.spans.content.forms import CUT, messages_in, opened
-from tests.recorder.core.formats.otlp.spans.lines import of_type, span
+from tests.recorder.core.formats.otlp.spans.lines import log, of_type, span
 
 USER = {"role": "user", "content": "Weather?"}
 LANGCHAIN = {
@@ -75,6 +75,68 @@ def test_json_that_was_cut_is_shown_as_far_as_it_goes(length):
     if length > text.index("Capital") + 3:
         assert "Cap" in found
         assert json.dumps(CUT)[1:-1] in found
+
+
+def test_a_message_that_was_cut_before_its_text_is_the_mark_alone():
+    text = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Capital of Chile?"}]}])
+    item = span(CALL | {"gen_ai.input.messages": text[: text.index('", "content"')]})
+    [end] = of_type([item], "MessageEnd")[:1]
+    assert [block["text"] for block in end["message"]["content"]] == [CUT.strip()]
+
+
+def blocks_of_answer(attributes):
+    ends = of_type([span(CALL | attributes)], "MessageEnd")
+    return [block for end in ends for block in end["message"]["content"] if end["message"]["role"] != "user"]
+
+
+BLOCKS = [{"type": "thinking", "thinking": "Hm.", "signature": "x"}, {"type": "text", "text": "Rain."}]
+
+
+@pytest.mark.parametrize("message", [
+    {"role": "assistant", "content": json.dumps(BLOCKS)},
+    {"role": "assistant", "parts": [{"type": "text", "content": json.dumps(BLOCKS)}]},
+    {"role": "assistant", "content": [{"type": "text", "text": json.dumps(BLOCKS)}]},
+])  # fmt: skip
+def test_blocks_in_the_text_of_an_answer_are_blocks(message):
+    assert blocks_of_answer({"gen_ai.output.messages": json.dumps([message])}) == [
+        {"type": "thinking", "thinking": "Hm."},
+        {"type": "text", "text": "Rain."},
+    ]
+
+
+@pytest.mark.parametrize("text", [
+    '[{"type": "invoice", "sum": 3}]', '[{"type": "text"}]', '[{"type": 7}]', '[1, {"type": "text"}]',
+    '[{"type": "text", "text": "cut', "[]", '[{"type": ["text"], "text": "x"}]',
+    '{"type": "text", "text": "x"}',
+])  # fmt: skip
+def test_a_text_that_is_other_json_stays_a_text(text):
+    message = {"role": "assistant", "parts": [{"type": "text", "content": text}]}
+    found = blocks_of_answer({"gen_ai.output.messages": json.dumps([message])})
+    assert found == [{"type": "text", "text": text}]
+
+
+def test_messages_may_be_texts_in_json_of_a_list():
+    attributes = {
+        "gen_ai.input.messages": [json.dumps(USER)],
+        "gen_ai.output.messages": [json.dumps({"role": "assistant", "content": "Rain."})],
+    }
+    ends = of_type([span(CALL | attributes)], "MessageEnd")
+    found = [(end["message"]["role"], end["message"]["content"][0]["text"]) for end in ends]
+    assert found == [("user", "Weather?"), ("assistant", "Rain.")]
+
+
+def test_details_of_a_call_may_be_in_the_body_of_their_log_record():
+    answer = [{"role": "assistant", "parts": [{"type": "text", "content": "Rain."}]}]
+    about = {"gen_ai.input.messages": [USER], "gen_ai.output.messages": json.dumps(answer)}
+    name = "gen_ai.client.inference.operation.details"
+    for record in (log(name, body=about), log(name, about), log(name, body=json.dumps(about))):
+        ends = of_type([span(CALL), record], "MessageEnd")
+        assert [end["message"]["content"][0]["text"] for end in ends] == ["Weather?", "Rain."]
+
+
+def test_a_finish_reason_that_python_printed_has_the_name_of_its_value():
+    [end] = of_type([span(CALL | {"gen_ai.response.finish_reasons": ["FinishReason.STOP"]})], "TurnEnd")
+    assert end["message"]["stopReason"] == "STOP"
 
 
 @pytest.mark.parametrize("text", ["[[plain]] a question", '{"city": "Oslo"', "[1] as said", '"quoted" word'])
