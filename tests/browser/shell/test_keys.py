@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.axe import serious
+from tests.browser.shell.session_keys import notes, turns_of
 from tests.support import build
 
 TAPES = Path(__file__).parents[2] / "tapes" / "phi-core"
@@ -221,6 +222,7 @@ def a_session(page, recorded):
     page.keyboard.press("v")
     at(page, "/turns?sort=-cost")
     yield "v"
+    yield from turns_of(page, recorded)
     page.goto(page.url.split("/p/")[0] + recorded["long"])
     page.locator("[data-connection=live]").wait_for()
     page.keyboard.press("f")
@@ -249,23 +251,6 @@ def a_session(page, recorded):
     page.goto(page.url.split("/p/")[0] + recorded["long"])
     page.locator("[data-connection=live]").wait_for()
     yield from timeline(page)
-
-
-def notes(page):
-    page.keyboard.press(".")
-    page.locator("#rail").wait_for()
-    page.locator("[data-connection=live]").wait_for()
-    page.keyboard.press(".")
-    page.locator("#rail").wait_for(state="detached")
-    page.locator("[data-connection=live]").wait_for()
-    yield "."
-    for key, label in (("n", "Note"), ("r", "Score"), ("b", "Bookmark")):
-        page.keyboard.press(key)
-        dialog = page.locator("#note-dialog")
-        dialog.get_by_text(label).first.wait_for()
-        page.keyboard.press("Escape")
-        dialog.wait_for(state="hidden")
-        yield key
 
 
 def timeline(page):

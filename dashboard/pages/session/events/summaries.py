@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from dashboard.pages.session.conversation.messages import result_text
+from dashboard.pages.session.events import span_summary
 from dashboard.pages.session.events.bodies import Object, items, number, obj, string, text_of
 from dashboard.rendering.number_format import exact, plural, tokens
 from recorder.core.content.text import excerpt, one_line
@@ -156,7 +157,43 @@ def _reverted(event: Object) -> str:
     )
 
 
+def _linked(event: Object) -> str:
+    name = string(event.get("tool_name"))
+    return f"sub-agent {_short(string(event.get('child_loop_id') or event.get('child_session_id')))}" + (
+        name and f" through {name}"
+    )
+
+
+def _switched(event: Object) -> str:
+    return f"{string(event.get('from'))} → {string(event.get('to'))}"
+
+
+def _asked(event: Object) -> str:
+    return ", ".join(filter(None, (string(event.get(name)) for name in ("command", "risk"))))
+
+
+def _decided(event: Object) -> str:
+    return ", ".join(filter(None, (string(event.get(name)) for name in ("decision", "reason", "command"))))
+
+
+def _withdrawn(event: Object) -> str:
+    if event.get("is_gone") is True:
+        return "its spans belong to another loop"
+    return "recorded again: later spans changed it"
+
+
+def _reopened(event: Object) -> str:
+    turn = event.get("turn_index")
+    return f"goes on with turn {number(turn)}" if turn is not None else "goes on"
+
+
+def _reported(event: Object) -> str:
+    return ", ".join(filter(None, (f"turn {number(event.get('turn_index'))}", _usage(event))))
+
+
 def _unknown(event: Object) -> str:
+    if any(name in event for name in span_summary.WRAPPERS):
+        return span_summary.summary(event)
     fields = {
         name: value
         for name, value in event.items()
@@ -204,4 +241,12 @@ _SUMMARIES: Mapping[str, Callable[[Object], str]] = {
     "CompactionEnded": _compaction_end,
     "PrunApplied": _pruned,
     "RevertApplied": _reverted,
+    "SubAgentLinked": _linked,
+    "AgentSwitched": _switched,
+    "ApprovalRequested": _asked,
+    "ApprovalResolved": _decided,
+    "LoopWithdrawn": _withdrawn,
+    "LoopReopened": _reopened,
+    "CallReported": _reported,
+    "UsageReported": _reported,
 }

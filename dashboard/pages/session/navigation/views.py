@@ -23,7 +23,7 @@ LONGEST = 200
 @require_safe
 @member
 def jump(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
-    """Redirect to the next error, winner or waiting loop (`to`) after `loop` and `turn`."""
+    """Redirect to the next place of a kind, `to`, after `loop` and `turn`, or to one that there is once."""
     to = next((kind for kind in queries.TOS if kind == request.GET.get("to")), None)
     loop, turn, at = (whole_number(request.GET.get(name, "")) for name in ("loop", "turn", "at"))
     try:

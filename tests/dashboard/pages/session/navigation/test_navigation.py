@@ -7,7 +7,9 @@ from html import unescape
 import pytest
 
 from dashboard.pages.session.navigation import queries
-from recorder.models import LoopRecord, Project, Session
+from recorder.models import LoopRecord, Project, Session, ToolCall
+from tests.dashboard.pages.session.conftest import words
+from tests.recorder.journal.spans import captures
 from tests.support import build
 
 
@@ -47,6 +49,30 @@ def test_error_jumps_go_from_turn_to_turn_and_wrap_around(feed, jump):
     assert jump("error", first, 4) == f"/loops/{third}#loop"
     assert jump("error", second) == f"/loops/{third}#loop"
     assert jump("error", third) == f"/loops/{first}?turn=2#turn-2"
+
+
+def test_jumps_find_the_dearest_and_the_slowest_turn_and_the_first_error(feed, jump):
+    model = build.assistant(model="claude-sonnet-4-5")
+    feed(
+        build.agent_start("s.a.1"),
+        build.turn_start("s.a.1", index=0, at=1),
+        build.turn_end("s.a.1", at=2, message=model, tokens=500),
+        build.turn_start("s.a.1", index=1, at=3),
+        build.turn_end("s.a.1", at=60, message=model, tokens=10),
+        build.turn_start("s.a.1", index=2, at=61),
+        build.turn_end("s.a.1", at=62, message=build.assistant(error="overloaded"), tokens=10),
+    )
+    loop = LoopRecord.objects.get().pk
+
+    assert jump("dearest") == jump("dearest", loop, 3) == f"/loops/{loop}?turn=1#turn-1"
+    assert jump("slowest") == f"/loops/{loop}?turn=2#turn-2"
+    assert jump("first-error", loop, 3) == f"/loops/{loop}?turn=3#turn-3"
+
+
+def test_jumps_to_turns_stay_where_there_are_none(feed, jump):
+    feed(build.agent_start("s.a.1"))
+
+    assert [jump(to) for to in ("dearest", "slowest", "first-error")] == ["", "", ""]
 
 
 def test_jumps_find_winners_and_without_a_target_stay(feed, jump):
@@ -97,12 +123,12 @@ def test_search_ignores_case(feed, see):
 
     page = see(f"/p/default/sessions/{session}/search?q=queue+slow")
 
-    assert "Found in 1 of 3 events" in page.text
+    assert "1 place in 3 events" in page.text
     assert "<mark>QUEUE</mark>" in page.html
     assert "<b>slow" not in page.html
     assert "another slow" not in page.part("main")
     assert "No matches" in see(f"/p/default/sessions/{session}/search?q=nowhere").text
-    assert "Searches every recorded line" in see(f"/p/default/sessions/{session}/search").text
+    assert "Searches prompts, answers, reasoning" in see(f"/p/default/sessions/{session}/search").text
 
 
 def test_a_long_session_is_searched_in_batches(feed, see, monkeypatch):
@@ -129,4 +155,56 @@ def test_lines_of_unknown_types_are_searched(feed, see):
 
     page = see(f"/p/default/sessions/{Session.objects.get().pk}/search?q=needle")
 
-    assert "Found in 1 of 2 events" in page.text
+    assert "1 place in 2 events" in page.text
+
+
+def found(see, q):
+    """Return what a search finds: what it is, its time, and where it leads."""
+    session = Session.objects.get()
+    page = see(f"/p/default/sessions/{session.pk}/search?q={q}")
+    hits = [each for each in page.root.walk() if each.tag == "a" and "data-row" in each.attributes]
+    return [
+        (
+            words(hit.html()).split()[:2],
+            words(hit.html()).split()[-1],
+            hit.attributes["href"].partition("/loops")[2],
+        )
+        for hit in hits
+    ]
+
+
+def test_a_turn_and_a_call_are_found_once_and_opened(feed, see):
+    call = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls needle"}}
+    answer = build.assistant("I list the haystack.", stop="toolUse")
+    answer["content"].append(call)
+    feed(
+        build.agent_start("s.a.1"),
+        build.turn_start("s.a.1", at=1),
+        message("s.a.1", "Search the haystack"),
+        build.message_end("s.a.1", message=answer),
+        build.tool_start("s.a.1", args={"command": "ls needle"}, timestamp=build.time(3)),
+        build.tool_end("s.a.1"),
+        build.message_end("s.a.1", message=build.tool_result(text="a needle of steel")),
+        build.turn_end("s.a.1", at=8, message=answer),
+    )
+    loop, tool = LoopRecord.objects.get().pk, ToolCall.objects.get().pk
+
+    assert found(see, "needle") == [(["Tool", "call"], "09:00:03", f"/{loop}?turn=1#session-tool-{tool}")]
+    assert found(see, "steel") == [(["Tool", "call"], "09:00:03", f"/{loop}?turn=1#session-tool-{tool}")]
+    assert found(see, "haystack") == [(["Turn", "1"], "09:00:01", f"/{loop}?turn=1#turn-1")]
+
+
+def test_spans_that_were_read_again_are_found_once_at_their_own_time(project, see):
+    for lines in captures.lines("frameworks/pydantic-ai/06-sub-agent"):
+        captures.record(project, lines)
+    caller, specialist = LoopRecord.objects.order_by("started_at").values_list("pk", flat=True)
+
+    assert found(see, "Compare+Oslo+and+Lima") == [(["Turn", "1"], "15:11:45", f"/{caller}?turn=1#turn-1")]
+    times = [at for _, at, _ in found(see, "Oslo+is+smaller")]
+    assert times == [
+        "15:11:46",
+        "15:11:45",
+        "15:11:47",
+    ]  # an answer, the call that returns it, another answer
+    assert [what for what, *_ in found(see, "get_weather+Oslo")] == [["Tool", "call"]]
+    assert f"/{specialist}?turn=" in found(see, "sunny")[0][2]
