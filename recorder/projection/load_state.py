@@ -15,6 +15,7 @@ from datetime import datetime
 from itertools import chain
 
 from recorder.core.handlers.model_configs import COMPARED_MAX
+from recorder.core.money.stated_costs import ROLE as UNLISTED
 from recorder.core.lookups import LOOKUPS, Lookup, StateKeys
 from recorder.core.money import billing
 from recorder.core.money.prices import PriceKey
@@ -186,12 +187,16 @@ class StateLoader:
         return self.keys.price_keys.union(key for key in keys if key is not None)
 
     def _ends_elsewhere(self, loops: Collection[int]) -> dict[Session, datetime]:
-        """Return the latest end of the loops that are not among `loops`, of each session that has some."""
+        """Return the latest end of the loops that are not among `loops`, of each session that has some.
+
+        The loop of what is in no transcript has no end of its own: it is made of what is written.
+        """
         sessions = {pk: each for pk, each in self._of(Session).items() if isinstance(each, Session)}
         if not sessions:
             return {}
         ends = f"""SELECT r.session_id, MAX(r.ended_at) FROM recorder_looprecord r
-                   WHERE {in_list("r.session_id")} AND NOT {in_list("r.id")} GROUP BY r.session_id"""
+                   WHERE {in_list("r.session_id")} AND NOT {in_list("r.id")} AND r.role <> '{UNLISTED}'
+                   GROUP BY r.session_id"""
         found = read(ends, list_param(sessions), list_param(loops))
         return {sessions[pk]: aware(end) for pk, end in found if end is not None}
 

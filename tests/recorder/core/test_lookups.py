@@ -23,6 +23,9 @@ BY_RECORDS = {
     "running_groups",
     "branches",
     "cut_parts",
+    "ends_elsewhere",
+    "_latest_ends",
+    "_ends_taken_back",
 }
 
 

@@ -206,7 +206,7 @@ def test_malformed_lines_about_requests_change_no_turn(line):
     claude.answer("m1", text("Done"), requestRef="r")
     claude.line("cost-state")
 
-    assert [event["type"] for event in read(claude.lines)[0]][-2:] == ["TurnEnd", "AgentEnd"]
+    assert [event["type"] for event in read(claude.lines)[0]][-3:] == ["TurnEnd", "AgentEnd", "CostStated"]
 
 
 def test_a_capture_of_a_release_has_a_request_for_each_answer():

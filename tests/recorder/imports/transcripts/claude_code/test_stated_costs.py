@@ -12,8 +12,8 @@ from recorder.models import LoopRecord, Project, Session, Spending, Turn
 from recorder.operations.integrity_check import findings
 from recorder.pricing import backfill, price_book
 from recorder.projection.rebuild import rebuild
+from tests.recorder.imports.transcripts.claude_code.test_sessions import Claude, text, use
 from tests.recorder.imports.transcripts.conftest import send
-from tests.recorder.imports.transcripts.test_claude_code import Claude, text, use
 from tests.recorder.journal.spans import captures
 
 pytestmark = pytest.mark.django_db(transaction=True)

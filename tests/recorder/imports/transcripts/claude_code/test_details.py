@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 
 from recorder.models import Anomaly, EventRecord, Session
+from tests.recorder.imports.transcripts.claude_code.test_sessions import SESSION, Claude, text, use
 from tests.recorder.imports.transcripts.conftest import begin
-from tests.recorder.imports.transcripts.test_claude_code import SESSION, Claude, text, use
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ADVICE = {"type": "advisor_message", "model": "claude-opus-4-7", "input_tokens": 50, "output_tokens": 7}
