@@ -52,6 +52,7 @@ def test_the_page_as_of_every_event_is_the_page_at_that_time(feed, see):
 ABSENT = (
     r" HTML, one file to read .* Recorded lines, NDJSON(?= )",
     r" Share(?= )",
+    r"(?<= )Go Dearest turn D Slowest turn S First error E(?= )",
     r" Turns(?= Flame)",
     r" Pin(?= )",
     r" Follow ",
