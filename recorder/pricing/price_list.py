@@ -13,6 +13,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from recorder.core.content.model_names import without_route
 from recorder.core.money.prices import Band, Rates
 from recorder.core.records import FAST
 
@@ -42,11 +43,11 @@ def listed(model: str, provider: str) -> list[Listed]:
     """Return the entries of a model at a provider, oldest first; none if the list has none.
 
     Without a provider they are those of the model's only maker, else those that all providers agree on. A
-    model in fast mode costs a multiple (platform.claude.com, "Fast mode").
+    model in fast mode costs a multiple (platform.claude.com, "Fast mode"). The route in a name is left out.
     """
-    name = model.removesuffix(FAST)
+    name = without_route(model.removesuffix(FAST))
     found = _entries(_find(name, provider)) if provider else _unambiguous(name)
-    if name == model:
+    if not model.endswith(FAST):
         return found
     times = Decimal(6 if _FAST_AT_6.search(name) else 2)
     return [replace(each, bands=tuple(_times(band, times) for band in each.bands)) for each in found]

@@ -113,11 +113,7 @@ def _rest(project: int, session: Session, statements: Statements, last: Statemen
             return NOTHING  # what it cost is deleted too, and is a part of the statement
         origin = _statements(project, statements.origin)
         begin = origin.before_fork(statements.began) if origin is not None else NOTHING
-    return last.figures.minus(_add(begin, _recorded(session, last)))
-
-
-def _add(first: Figures, second: Figures) -> Figures:
-    return Figures(first.nano + second.nano, [*map(sum, zip(first.tokens, second.tokens, strict=True))])
+    return statements.total.minus(begin.plus(_recorded(session, last)))
 
 
 def _recorded(session: Session, last: Statement) -> Figures:

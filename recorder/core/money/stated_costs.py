@@ -33,6 +33,10 @@ class Figures(NamedTuple):
     nano: int
     tokens: Sequence[int]
 
+    def plus(self, other: Figures) -> Figures:
+        """Return the sum."""
+        return Figures(self.nano + other.nano, [*map(sum, zip(self.tokens, other.tokens, strict=True))])
+
     def minus(self, other: Figures) -> Figures:
         """Return the difference, of which no figure is negative."""
         tokens = [max(0, mine - theirs) for mine, theirs in zip(self.tokens, other.tokens, strict=True)]
@@ -56,6 +60,16 @@ class Statements(NamedTuple):
     origin: str  # the session; "": none
     began: datetime | None
     all: Sequence[Statement]
+
+    @property
+    def total(self) -> Figures:
+        """All that was stated. Where a statement is below the one before it, the agent had begun anew."""
+        whole, last = NOTHING, NOTHING
+        for each in self.all:
+            if each.figures.nano < last.nano:
+                whole = whole.plus(last)
+            last = each.figures
+        return whole.plus(last)
 
     def before_fork(self, began: datetime | None) -> Figures:
         """Return the figures with which a fork begins that began at a time."""

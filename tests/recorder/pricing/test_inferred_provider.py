@@ -2,6 +2,7 @@
 
 import pytest
 
+from recorder.core.formats.transcripts.claude_code.contents import provider_of
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import Session, Turn
 from recorder.pricing import price_list
@@ -42,6 +43,25 @@ def test_a_provider_that_is_named_is_never_replaced(project):
 def test_the_maker_has_the_price(model):
     maker = {"c": "anthropic", "g": "openai" if model.startswith("gpt") else "google"}[model[0]]
     assert price_list.listed(model, "") == price_list.listed(model, maker) != []
+
+
+@pytest.mark.parametrize(
+    ("route", "model", "provider"),
+    [
+        ("bedrock/", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "aws"),
+        (
+            "arn:aws:bedrock:eu-west-1:1:inference-profile/",
+            "eu.anthropic.claude-haiku-4-5-20251001-v1:0",
+            "aws",
+        ),
+        ("openrouter/", "anthropic/claude-sonnet-4.5", "openrouter"),
+        ("vertex_ai/", "claude-sonnet-4-5@20250929", ""),
+        ("publishers/anthropic/models/", "claude-sonnet-4-5", ""),
+    ],
+)
+def test_the_route_in_a_name_does_not_hide_the_price(route, model, provider):
+    assert provider_of(route + model) == provider
+    assert price_list.listed(route + model, provider) == price_list.listed(model, provider) != []
 
 
 def test_a_call_without_tokens_computes_nothing(project):

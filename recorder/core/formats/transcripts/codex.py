@@ -23,6 +23,7 @@ from recorder.core.formats.base import (
 from recorder.core.formats.transcripts.codex_items import (
     HOSTED,
     ITEMS,
+    QUESTION,
     USAGE,
     agent_id,
     blocks_of,
@@ -291,6 +292,8 @@ class CodexReader:
         if name in HOSTED:
             has_failed = payload.get("status") == "failed"
             events += loop.end_tool(hosted_call(payload), "", now, has_failed=has_failed)
+        if name == "function_call" and payload.get("name") == QUESTION:
+            events += loop.wait_for(text_field(payload, "call_id"))
         return events
 
     def _output(self, payload: Fields, now: str) -> list[Fields]:

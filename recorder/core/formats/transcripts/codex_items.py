@@ -24,6 +24,7 @@ USAGE = {
     "reasoning": "reasoning_output_tokens",
 }
 _TOTALS = ("input_tokens", "output_tokens", "total_tokens")  # of a sum of usage
+QUESTION = "request_user_input"  # a tool that a person answers
 HOSTED = ("web_search_call", "image_generation_call")  # calls that the provider runs, without a result
 # Types of older rollouts, whose lines are the items themselves.
 ITEMS = frozenset(

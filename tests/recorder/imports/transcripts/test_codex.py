@@ -3,7 +3,8 @@
 import pytest
 
 from recorder.ledger import follower
-from recorder.models import LedgerBlock
+from recorder.models import LedgerBlock, Session
+from tests.recorder.imports.transcripts.conftest import begin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,6 +68,17 @@ def test_whether_a_command_of_codex_failed(record, output, failed):
     (loop,) = record("codex", codex_call(output))
 
     assert (loop.tool_calls, loop.errors, loop.outcome) == (1, int(failed), "completed")
+
+
+def test_a_question_of_codex_waits_until_a_person_answers(project, record):
+    ask = item("function_call", name="request_user_input", arguments="{}", call_id="c1")
+    begin(project, "codex", codex(ask))
+    assert Session.objects.get().waiting == 1
+
+    (loop,) = record(
+        "codex", codex(ask, item("function_call_output", call_id="c1", output="Blue"), answered())
+    )
+    assert (loop.waiting, loop.tool_calls, loop.errors) == (0, 1, 0)
 
 
 def test_a_task_of_codex_that_failed_has_the_error(record):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from recorder.core.content.model_names import without_route
 from recorder.core.formats.base import Fields, object_field, text_field
 from recorder.core.formats.transcripts.fields import call_block, objects, plain, thinking
 from recorder.core.formats.transcripts.open_loop import Refusal
@@ -42,9 +43,10 @@ _USAGE = {
 
 def provider_of(model: str) -> str:
     """Return the provider that a model's name implies; "" where a proxy may have answered for any."""
-    if _OF_BEDROCK.match(model):
+    name = without_route(model)
+    if _OF_BEDROCK.match(name):
         return "aws"
-    if "/" in model:  # `anthropic/claude-sonnet-4.5`
+    if "/" in name:  # `anthropic/claude-sonnet-4.5`
         return "openrouter"
     return "anthropic" if model.startswith("claude") else ""
 
@@ -71,15 +73,17 @@ def model_of(message: Fields) -> str:
 
 
 def other_calls(message: Fields) -> list[Fields]:
-    """Return the calls of other models within an answer: of an advisor, and attempts that were refused.
+    """Return the other calls within an answer: of an advisor, attempts that were refused, compactions.
 
     The usage of the answer is without them. An attempt that was refused before it wrote costs nothing
-    (platform.claude.com, "Refusals and fallback").
+    (platform.claude.com, "Refusals and fallback"); a compaction by the provider is a call of the model that
+    answers ("Compaction").
     """
     found: list[Fields] = []
+    answering = text_field(message, "model")
     for each in objects(object_field(message, "usage").get("iterations")):
-        model, usage = text_field(each, "model"), usage_of({"usage": each})
-        is_other = each.get("type") == "advisor_message" or model != text_field(message, "model")
+        model, usage = text_field(each, "model") or answering, usage_of({"usage": each})
+        is_other = each.get("type") in ("advisor_message", "compaction") or model != answering
         if model and is_other and usage is not None and usage["output"]:
             found.append({"model": model, "provider": provider_of(model), "usage": dict(usage)})
     return found[:OTHERS_MAX]

@@ -86,6 +86,21 @@ def test_calls_of_other_models_within_an_answer_are_turns_of_their_own(record):
     assert (loop.outcome, loop.turns, loop.output_tokens) == ("completed", 2, 17)
 
 
+def test_a_compaction_by_the_provider_within_an_answer_is_a_turn_of_its_own(record):
+    claude = Claude()
+    claude.prompt("Go")
+    compaction = {"type": "compaction", "input_tokens": 180_000, "output_tokens": 3_500}
+    answered(
+        claude, {"iterations": [compaction, {"type": "message", "input_tokens": 100, "output_tokens": 10}]}
+    )
+
+    (loop,) = record("claude-code", claude.lines)
+
+    turns = loop.turn_records.order_by("ordinal").values_list("model", "input_tokens", "output_tokens")
+    assert [*turns] == [("claude-opus-4-6", 100, 10), ("claude-opus-4-6", 180_000, 3_500)]
+    assert loop.cost_nano == 180_100 * 5_000 + 3_510 * 25_000
+
+
 @pytest.mark.parametrize(
     ("usage", "message", "dollars"),
     [

@@ -112,6 +112,12 @@ def test_the_last_statement_counts_and_calls_behind_it_are_added():
     assert costs(recorded(file)) == {"s": (6 * CALL, 3 * CALL)}
 
 
+def test_a_lower_statement_begins_anew():
+    """As that of a process that does not know what an earlier one stated."""
+    file = Stating(sessionId="s").run("One", 5 * CALL).run("Two", 2 * CALL).run("Three", 4 * CALL)
+    assert costs(recorded(file)) == {"s": (9 * CALL, 6 * CALL)}
+
+
 def test_a_rest_that_turns_out_to_be_recorded_is_removed():
     """The calls of a sub-agent are in a file of their own, which may come later."""
     main = Stating(sessionId="s")
