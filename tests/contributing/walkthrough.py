@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import textwrap
 from dataclasses import dataclass
+from importlib.util import cache_from_source
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -55,18 +57,27 @@ def _blocks(body: str):
 
 
 def copy_of_the_project(folder: Path) -> Path:
-    """Copy all tracked files into a repository of their own, as they are now."""
+    """Copy all tracked files into a repository of their own, as they are now.
+
+    The compiled modules are copied, too, which Python uses while size and time of their sources are the same:
+    to compile the project for each walk-through takes longer than its commands.
+    """
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
-    for name in names.decode().split("\0"):
-        if name and (ROOT / name).is_file():
-            target = folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes((ROOT / name).read_bytes())
+    for name in filter(None, names.decode().split("\0")):
+        if (ROOT / name).is_file():
+            _copy(ROOT / name, folder / name)
+            if name.endswith(".py") and (compiled := Path(cache_from_source(ROOT / name))).is_file():
+                _copy(compiled, Path(cache_from_source(folder / name)))
     _git(folder, "init", "--quiet")
     _git(folder, "add", "--all")
     author = ("-c", "user.name=a", "-c", "user.email=a@example.com")
     _git(folder, *author, "commit", "--quiet", "--message", "Before")
     return folder
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(source, target)
 
 
 def apply(block: Block, folder: Path) -> None:
