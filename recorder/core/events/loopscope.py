@@ -222,19 +222,20 @@ class UsageReported:
 class CostStated:
     """The agent stated what a session had cost, with calls that its transcript leaves out.
 
-    `after` is the last time in the transcript before the statement, `until` the first one behind it. A
-    session that was forked goes on from what `origin` had stated when it began, at `began`. Without `usage`
-    the statements of another session changed: the calls that are in no transcript are computed again.
+    `at` is the last time in the transcript before the statement, `ended_at` the first one behind it. A
+    session that was forked goes on from what `parent_session_id` had stated when it began, at `started_at`.
+    Without `usage` the statements of another session changed: the calls that are in no transcript are
+    computed again.
     """
 
     type: Literal["CostStated"] = "CostStated"
     session_id: Id
     cost: StoredContent = None
     usage: Usage | None = None
-    after: OptionalTimestamp = None
-    until: OptionalTimestamp = None
-    origin: OptionalId = None
-    began: OptionalTimestamp = None
+    at: OptionalTimestamp = None
+    ended_at: OptionalTimestamp = None
+    parent_session_id: OptionalId = None
+    started_at: OptionalTimestamp = None
 
 
 @event

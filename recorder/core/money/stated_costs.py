@@ -83,7 +83,7 @@ def state(context: EventContext, event: Stated) -> Placement:
     if session is None:
         return NO_PLACEMENT
     nano = parse_reported_cost(event.cost)
-    is_statement = event.usage is not None and event.after is not None and nano is not None
+    is_statement = event.usage is not None and event.at is not None and nano is not None
     if is_statement:
         session.stated = _with(session.stated, event, nano or 0)
         context.touch(session)
@@ -137,11 +137,11 @@ def _with(stated: Json, event: Stated, nano: int) -> Json:
     """Return what a session stores with a further statement; one at the same time is replaced."""
     known = stated if isinstance(stated, dict) else {"origin": "", "began": None, "all": []}
     counts: Json = [getattr(event.usage, name) for name in TOKENS]
-    row: list[Json] = [_text(event.after), _text(event.until), nano, counts]
+    row: list[Json] = [_text(event.at), _text(event.ended_at), nano, counts]
     rows = [each for each in cast("list[list[Json]]", known["all"]) if each[0] != row[0]]
     return {
-        "origin": event.origin or "",
-        "began": _text(event.began),
+        "origin": event.parent_session_id or "",
+        "began": _text(event.started_at),
         "all": cast("Json", sorted([*rows, row], key=lambda each: str(each[0]))[-STATEMENTS_MAX:]),
     }
 

@@ -74,9 +74,9 @@ class CostStates:
             "session_id": line["sessionId"],
             "cost": line.get("totalCostUSD"),
             "usage": cast("Json", usage_event(total)),
-            "after": format_time(after),
-            "origin": self._stored.get("origin"),
-            "began": self._stored.get("began"),
+            "at": format_time(after),
+            "parent_session_id": self._stored.get("origin"),
+            "started_at": self._stored.get("began"),
         }
         self._stored["stated"], self._stored["is_new"] = event, True
         return [dict(event)]
@@ -84,9 +84,9 @@ class CostStates:
     def _followed(self, at: datetime) -> list[Fields]:
         """Return the open statement with the time of what follows it: later calls are not in it."""
         stated = object_field(self._stored, "stated")
-        if not stated or "until" in stated:
+        if not stated or "ended_at" in stated:
             return []
-        self._stored["stated"] = stated | {"until": format_time(at)}
+        self._stored["stated"] = stated | {"ended_at": format_time(at)}
         return [dict(object_field(self._stored, "stated"))]
 
     def _time(self, name: str) -> datetime | None:
