@@ -18,7 +18,7 @@ INSTALL = $(PY) -c '$(READ)' $(1) > $@.names && \
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r $@.names && touch $@
 
 # Files of the formatters of templates, style sheets and scripts; vendored files stay unchanged.
-TEMPLATES := git ls-files 'dashboard/templates/*.html'
+TEMPLATES := git ls-files 'templates/*.html'
 ASSETS := git ls-files '*.css' '*.js' ':!:*vendor/*'
 
 # The tests wait for servers and browsers a third of their time: three workers keep two cores busy.
@@ -58,7 +58,7 @@ test-postgres: $(DEV) ## Run the tests that use a database, on the PostgreSQL of
 		--ignore tests/browser --ignore tests/dashboard/pages --ignore tests/dashboard/security tests
 
 test-senders: $(DEV) chromium node ## Run real agents and frameworks against the product; installs 2 GB by npm and pip
-	$(PY) -m pytest -q -n 2 --dist loadfile --max-worker-restart=0 tests/browser/senders
+	$(PY) -m pytest -q -n 2 --dist loadfile --max-worker-restart=0 $(ARGS) tests/browser/senders
 
 test-deep: $(DEV) strace ## Run the tests of faults with the numbers of a release; half an hour
 	FAULTS=long $(PY) -m pytest -q $(SPREAD) tests/faults tests/loopscope_client/push/test_kills.py

@@ -12,7 +12,6 @@ from typing import Any
 from channels.auth import AuthMiddlewareStack  # type: ignore[import-untyped]  # ships no types
 from channels.routing import ProtocolTypeRouter, URLRouter  # type: ignore[import-untyped]
 from channels.sessions import CookieMiddleware  # type: ignore[import-untyped]
-from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.urls import path, re_path
 
@@ -28,29 +27,26 @@ from dashboard.security.origin import (
     SameOriginValidator,
     SocketDenier,
 )
-from dashboard.server import health
+from dashboard.server import health, waiting_spans
 from recorder.ingest.auth import Receive, Scope, Send, header
 from recorder.ingest.http import Fault, ingest_http, note_fault, reply
 from recorder.ingest.otlp.endpoint import PROTOBUF, SIGNALS, otlp_grpc, otlp_http, with_authorization
 from recorder.ingest.websocket import IngestConsumer
-from recorder.ingest.writer import writer
 
 django: Any = get_asgi_application()
 WRITTEN = re.compile(r"/api/v1/(notes|scores|views)(/|\Z)")  # endpoints of the API that write
-PAGE_WAIT_S, API_WAIT_S = 1.0, 10.0  # for spans that were acknowledged before the request
 
 
 async def pages(scope: Scope, receive: Receive, send: Send) -> None:
-    """Pass a request to Django when the spans acknowledged before it are read, or after `PAGE_WAIT_S`.
+    """Pass a request to Django when the spans acknowledged before it are read, or after a moment.
 
     Spans that are sent to a page are refused here: Django would answer that a CSRF token is missing.
     """
     if scope["method"] == "POST" and header(scope["headers"], b"content-type") == PROTOBUF:
         await not_found(scope, receive, send)
         return
-    if not scope["path"].startswith(settings.STATIC_URL):
-        await writer().spans_read(PAGE_WAIT_S)
-    await django(scope, receive, send)
+    behind = await waiting_spans.behind(scope)
+    await django({**scope, waiting_spans.IN_SCOPE: behind}, receive, send)
 
 
 async def upgrade_required(scope: Scope, receive: Receive, send: Send) -> None:
@@ -65,8 +61,8 @@ async def read_api(scope: Scope, receive: Receive, send: Send) -> None:
     Notes, scores and views are also written: these paths take POST, PATCH and DELETE.
     """
     if scope["method"] in ("GET", "HEAD"):
-        await writer().spans_read(API_WAIT_S)
-        await django({**scope, "method": "GET"}, receive, send)
+        behind = await waiting_spans.behind(scope)
+        await django({**scope, "method": "GET"}, receive, waiting_spans.with_header(send, behind))
     elif scope["method"] in ("POST", "PATCH", "DELETE") and WRITTEN.match(scope["path"]):
         await django(scope, receive, send)
     else:

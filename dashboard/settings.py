@@ -22,6 +22,7 @@ os.umask(0o077)  # only the owner may read the database, its backups and the sec
 
 BASE = Path(__file__).resolve().parent.parent
 IS_CHECKOUT = (BASE / "manage.py").is_file()  # else an installed package
+ASSETS = BASE if IS_CHECKOUT else BASE / "dashboard"  # of templates/ and static/; a wheel moves them
 COMMAND = "python manage.py" if IS_CHECKOUT else "loopscope"  # the command line in messages
 
 
@@ -184,7 +185,7 @@ TEMPLATES: list[dict[str, Any]] = [
     {
         "NAME": "django",
         "BACKEND": "dashboard.rendering.bidi_marks.Templates",
-        "DIRS": [BASE / "dashboard" / "templates"],
+        "DIRS": [ASSETS / "templates"],
         "OPTIONS": {
             "loaders": [
                 (
@@ -269,7 +270,7 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
 
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA / "static"
-STATICFILES_DIRS = [BASE / "dashboard" / "static"]
+STATICFILES_DIRS = [ASSETS / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "dashboard.web.static_files.FilesOfPackages",

@@ -5,6 +5,7 @@ import gc
 import signal
 import sys
 import threading
+from contextlib import contextmanager
 from functools import cache
 
 import pytest
@@ -35,7 +36,8 @@ settings.register_profile(
 )
 settings.load_profile("house")
 
-# Seconds of one test with its fixtures: many times what any takes. `slow` ones kill servers or install.
+# Seconds of a test, of its fixtures, and of their end: many times what any takes. `slow` ones kill servers
+# or install.
 LIMIT_S, SLOW_LIMIT_S = 170, 600
 BEGAN_S = pytest.StashKey[float]()
 FIRST_START = pytest.StashKey()
@@ -66,23 +68,38 @@ def pytest_make_parametrize_id(val):
     return f"{len(val)}-bytes" if isinstance(val, bytes) else None
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item):
-    """Fail a test that waits for ever, with the stacks of all threads; the run goes on."""
+@contextmanager
+def _limited(item):
+    """Fail a phase of a test that waits for ever, with the stacks of all threads; the run goes on.
+
+    Only within a phase: a failure that is raised between two of them would end the run.
+    """
     limit_s = SLOW_LIMIT_S if item.get_closest_marker("slow") else LIMIT_S
 
     def fail(*_):
         faulthandler.dump_traceback(file=sys.__stderr__)
         pytest.fail(f"took longer than {limit_s} s")
 
-    item.stash[BEGAN_S] = times.cpu_s()
     before = signal.signal(signal.SIGALRM, fail)
     signal.setitimer(signal.ITIMER_REAL, limit_s)
     try:
-        return (yield)
+        yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item):
+    item.stash[BEGAN_S] = times.cpu_s()
+    with _limited(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item):
+    with _limited(item):
+        return (yield)
 
 
 @pytest.fixture(autouse=True)
@@ -99,9 +116,10 @@ def pytest_runtest_teardown(item):
 
     First end the writer of this process while its test still has the database, which the thread polls.
     """
-    writer.close()
     try:
-        return (yield)
+        with _limited(item):
+            writer.close()
+            return (yield)
     finally:
         item.user_properties.append((times.PROPERTY, f"{times.cpu_s() - item.stash[BEGAN_S]:.3f}"))
 

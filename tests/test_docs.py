@@ -26,7 +26,7 @@ DOCUMENTS = [
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # A path from the root of the repository, in prose, in a table or in a diagram; `*` as in a shell.
 NAMED = re.compile(
-    r"(?<![\w./-])((?:bench|dashboard|deploy|docs|loopscope_client|recorder|tests|tools|\.ci)/[\w./*-]*[\w*/])"
+    r"(?<![\w./-])((?:bench|dashboard|deploy|docs|loopscope_client|recorder|static|templates|tests|tools|\.ci)/[\w./*-]*[\w*/])"
 )
 MAP_ROW = re.compile(r"^\| (.+\?) \| `([^`]+)` \|$", re.M)
 INDEX = DOCS / "README.md"
@@ -100,6 +100,6 @@ def test_the_map_of_the_architecture_answers_each_question_with_one_file():
 
 
 def test_a_path_that_does_not_exist_is_found():
-    found = NAMED.findall("In `recorder/gone.py`, tests/nothing/ and (dashboard/static/*.none).")
-    assert found == ["recorder/gone.py", "tests/nothing/", "dashboard/static/*.none"]
+    found = NAMED.findall("In `recorder/gone.py`, tests/nothing/ and (static/*.none).")
+    assert found == ["recorder/gone.py", "tests/nothing/", "static/*.none"]
     assert not any(exists(path) for path in found)

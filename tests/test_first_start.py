@@ -20,7 +20,7 @@ from recorder.core.formats import EVENT_VALUES
 from tests.support.wait import LONGEST_S
 
 ROOT = Path(__file__).resolve().parent.parent
-STATIC = ROOT / "dashboard" / "static"
+STATIC = ROOT / "static"
 COLLECTING = "import django; django.setup(); from dashboard.web.static_files import collect; collect()"
 
 
@@ -96,7 +96,7 @@ def test_a_static_file_is_sent_whole_and_with_its_type(client):
     answer = client.get("/static/favicon.svg")
 
     assert answer["Content-Type"].startswith("image/svg+xml")
-    assert answer.content == (ROOT / "dashboard/static/favicon.svg").read_bytes()
+    assert answer.content == (ROOT / "static/favicon.svg").read_bytes()
     assert client.head("/static/favicon.svg").content == b""
 
 

@@ -30,7 +30,9 @@ author, time and edits themselves; deleting one is recorded, without its text.
 
 ## Page
 
-`/p/<project>/settings/audit`, for admins of the project. Rows are grouped by day, newest first, in UTC.
+`/p/<project>/settings/audit`, for admins of the project. Rows are grouped by day, newest first. Times and
+days are in the time zone of your profile, which the head of the column names, or in UTC if the profile has
+that of the browser.
 
 | parameter | selects |
 | --- | --- |

@@ -50,7 +50,7 @@ class CachedQuery:
 @dataclass(frozen=True, slots=True)
 class Panel:
     """`name` is "page/part" or "page/region/part": "session/conversation/turn" is drawn by the partial
-    dashboard/templates/session/conversation/_turn.html into `#session-turn-<pk>`.
+    templates/session/conversation/_turn.html into `#session-turn-<pk>`.
 
     A panel that several pages show is "_shared/part". `query` takes primary keys and returns what the partial
     shows for each, in a fixed number of SQL queries; a deleted record is left out. An open page redraws it at

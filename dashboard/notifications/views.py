@@ -18,7 +18,7 @@ from dashboard.security.access import HtmxRequest, next_place
 from dashboard.web.errors import refused
 from dashboard.web.query_params import whole_number
 
-WORKER = settings.BASE / "dashboard" / "static" / "js" / "notifications" / "service_worker.js"
+WORKER = settings.ASSETS / "static" / "js" / "notifications" / "service_worker.js"
 SESSIONS_AT_ONCE = 100
 
 

@@ -1,6 +1,6 @@
 """List of all pages: source of the routes, live panels, navigation, keys and commands of the palette.
 
-A page is its folder here, its folder in `dashboard/templates/` and its entry in `PAGES`.
+A page is its folder here, its folder in `templates/` and its entry in `PAGES`.
 """
 
 from __future__ import annotations

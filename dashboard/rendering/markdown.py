@@ -46,9 +46,15 @@ HEADING: Final = 4  # first level of a message's headings: the page, the loop an
 
 
 def _below_the_page(state: StateCore) -> None:
+    """Set the levels of headings: each is one below the last one above it, so that none is skipped."""
+    above: list[int] = []  # levels as they were written
     for token in state.tokens:
+        if token.type == "heading_open":
+            level = int(token.tag[1])
+            above = [each for each in above if each < level]
+            above.append(level)
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(6, HEADING - 1 + int(token.tag[1]))}"
+            token.tag = f"h{min(6, HEADING - 1 + len(above))}"
 
 
 _RENDERER.core.ruler.push("below_the_page", _below_the_page)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.contrib.auth.models import User
 
@@ -20,6 +22,14 @@ if TYPE_CHECKING:
 SEEN = "seen"  # when the session was noted last, in seconds since the epoch
 ZONE = "zone"  # the time zone of the user's profile, "" for that of the browser
 EVERY_S = signins.SEEN_EVERY.total_seconds()
+
+
+def zone_of(request: HttpRequest) -> tzinfo:
+    """Return the time zone of the user's profile; UTC if it is that of the browser, which a request lacks."""
+    try:
+        return ZoneInfo(name) if (name := str(request.session.get(ZONE) or "")) else UTC
+    except (ValueError, ZoneInfoNotFoundError):  # the system's list of zones has changed
+        return UTC
 
 
 class SignIns:

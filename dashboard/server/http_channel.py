@@ -13,8 +13,9 @@ it is complete. Here a request passes these checks while it is received:
   (`recorder/ingest/limits/byte_budget.py`); 503 `busy` when the budget is used up.
 - **Rate**: at least `RATE_FLOOR` bytes a second in each period of `slow_s` seconds, else 408.
 
-A refused request is answered at once. The rest of the body is then read and discarded for `LINGER_S` seconds,
-as closing with unread bytes resets the connection and hides the answer.
+A refused request is answered at once, on the paths of OTLP with the status that its senders read. The rest of
+the body is then read and discarded for `LINGER_S` seconds, as closing with unread bytes resets the connection
+and hides the answer.
 
 Invariants: every byte taken from the budget is returned once, in `_settle`; at most one timer runs per
 connection (`_timer`). Cost: a few comparisons per read, one timer per request phase.
@@ -37,16 +38,14 @@ from twisted.web import http
 
 from recorder.database.errors import Busy
 from recorder.ingest.auth import Grant
-from recorder.ingest.http import Fault, admitted, refused_by, too_large
+from recorder.ingest.http import JSON, Fault, admitted, refused_by, too_large
 from recorder.ingest.limits.byte_budget import budget
-from recorder.ingest.otlp.endpoint import TOKEN_HEADERS, with_authorization
+from recorder.ingest.otlp.endpoint import SIGNALS, TOKEN_HEADERS, refusal, with_authorization
 
-INGEST = frozenset(
-    (
-        b"/ingest/v1/events",
-        *(b"%s/v1/%s" % pair for pair in product((b"", b"/otlp"), (b"traces", b"logs", b"metrics"))),
-    )
+OTLP = frozenset(
+    b"%s/v1/%s" % pair for pair in product((b"", b"/otlp"), (signal.encode() for signal in SIGNALS))
 )
+INGEST = OTLP | {b"/ingest/v1/events"}
 PAGE_BYTES = 64 * 1024  # maximum of a form
 EARLY_BYTES = 64 * 1024  # a longer ingest body is read only after its token was found valid
 RATE_FLOOR = 1024  # bytes per second
@@ -124,6 +123,7 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
 
     requests: list[Request]
     is_ending = False
+    _path = b""  # Twisted deletes its own between two requests
     _timer: Any = None  # of the current phase
     _has_headers = False
     _is_authenticating = False
@@ -200,21 +200,33 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
 
     def refuse(self, fault: Fault) -> None:
         """Answer before the body is complete; discard the rest so that the client reads the answer; close."""
+        response = self._response(fault)
         self.is_ending = True
         self._cancel_timer()
         for request in self.requests:
             request.connectionLost(Failure(ConnectionDone()))
         self.requests.clear()
-        self.transport.write(_response(fault))
+        self.transport.write(response)
         self.transport.loseWriteConnection()
         self.setTimeout(None)
         self._timer = self.callLater(LINGER_S, self.transport.abortConnection)
         self.transport.resumeProducing()
 
+    def _response(self, fault: Fault) -> bytes:
+        """Return the bytes of the response that refuses the current request."""
+        if self._endpoint() not in OTLP:
+            return _response_bytes(fault, JSON, json.dumps(fault.body, separators=(",", ":")).encode())
+        (media, *_) = self.requests[-1].requestHeaders.getRawHeaders(b"content-type", [b""])
+        return _response_bytes(fault, *refusal(fault, media.decode("latin-1")))
+
+    def _endpoint(self) -> bytes:
+        """Return the path of the current request without its query and a slash at its end."""
+        return self._path.partition(b"?")[0].rstrip(b"/")
+
     def _fault(self) -> Fault | None:
         """Return why its headers alone refuse a request; start authentication of a large ingest body."""
         request: Request = self.requests[-1]
-        is_ingest = self._path.partition(b"?")[0].rstrip(b"/") in INGEST
+        is_ingest = self._endpoint() in INGEST
         request.limit = settings.LOOPSCOPE_LIMITS["body_bytes"] if is_ingest else PAGE_BYTES
         length = self.length
         if is_ingest and (length is None or length > EARLY_BYTES):
@@ -289,12 +301,11 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
             self.transport.abortConnection()
 
 
-def _response(fault: Fault) -> bytes:
-    """Return the bytes of an HTTP response."""
-    content = json.dumps(fault.body, separators=(",", ":")).encode()
+def _response_bytes(fault: Fault, media: str, content: bytes) -> bytes:
+    """Return the bytes of an HTTP response that ends its connection."""
     phrase = http.RESPONSES.get(fault.status, b"Refused")
     headers = {
-        "content-type": "application/json",
+        "content-type": media,
         "content-length": str(len(content)),
         "cache-control": "no-store",
         "x-content-type-options": "nosniff",

@@ -21,7 +21,7 @@ OF_LOOP = ("agent_id", "agent_label", "config_id", "has_switched")  # the column
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One config, for dashboard/templates/_shared/_config.html."""
+    """One config, for templates/_shared/_config.html."""
 
     key: str
     slot: int

@@ -102,10 +102,10 @@ class Writer:
         """Commit a write that changes no value, to test the store. Raises Busy if it cannot commit."""
         await self._put(None, 0)
 
-    async def spans_read(self, within_s: float) -> None:
-        """Return when the spans acknowledged so far are read, or after `within_s` seconds."""
-        wanted, until = self.backlog.stored, time.monotonic() + within_s
-        while self.backlog.read < wanted and time.monotonic() < until:
+    async def spans_read(self, project: int) -> None:
+        """Return when the spans of a project that were acknowledged so far are read, at once if none wait."""
+        newest = self.backlog.newest
+        while self.backlog.has(project, newest):
             self.backlog.hurry(2 * LOOK_S)
             await asyncio.sleep(LOOK_S)
 

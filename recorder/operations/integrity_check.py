@@ -11,7 +11,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, Greatest, Least, Length
 from django.utils import timezone
 
-from recorder.core.formats.registry import OTLP
+from recorder.core.formats.registry import OTLP, SETTLED
 from recorder.core.money.stated_costs import ROLE
 from recorder.core.records import ORIGIN_DERIVED
 from recorder.journal.delta.encoding import SourceSize, fault, sources
@@ -126,9 +126,13 @@ def _loops() -> Iterator[str]:
     # A loop does not count lines recorded before its start (adopted orphans) nor the events of its group.
     rows = EventRecord.objects.exclude(type__in=GROUP_EVENTS).exclude(origin=ORIGIN_DERIVED)
     since_start = _count(rows.filter(pk__gte=OuterRef("start_event")), "loop")
-    # A loop of spans that was recorded again still counts the lines since its first start.
+    # A loop of spans, or of a transcript that shares lines, that was recorded again still counts the lines
+    # since its first start.
     counted = Case(
-        When(session__source=OTLP, then=Least(Greatest(F("events"), since_start), _count(rows, "loop"))),
+        When(
+            session__source__in=(OTLP, *SETTLED),
+            then=Least(Greatest(F("events"), since_start), _count(rows, "loop")),
+        ),
         default=since_start,
     )
     checks = {

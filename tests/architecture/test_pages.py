@@ -21,14 +21,14 @@ def test_every_page_is_registered_with_its_folder_templates_and_tests():
     names = {page.name for page in PAGES}
 
     assert folders("dashboard/pages") == names | {"account"}  # which no project has
-    assert names - {"demo"} <= folders("dashboard/templates")  # the demo only redirects
+    assert names - {"demo"} <= folders("templates")  # the demo only redirects
     assert names <= folders("tests/dashboard/pages")
     assert names - {"demo"} <= set(browser_pages.PAGES)
 
 
 def test_every_page_has_a_url_and_keys_and_sockets_are_unique():
     keys = [page.link.key for page in PAGES if page.link and page.link.key]
-    fixed = re.findall(r'\["Everywhere", "([^"]+)"', (ROOT / "dashboard/static/js/shell/keys.js").read_text())
+    fixed = re.findall(r'\["Everywhere", "([^"]+)"', (ROOT / "static/js/shell/keys.js").read_text())
     live = [name for page in PAGES for name in page.live]
 
     assert [page.name for page in PAGES if page.link and not reverse(page.name, args=["a"])] == []

@@ -16,9 +16,7 @@ OURS = [
 ASSETS = [file for file in FILES if file.suffix in {".css", ".js"} and "vendor" not in file.parts]
 CODE = [file for file in OURS if file.relative_to(ROOT).parts[0] in {"recorder", "dashboard"}]
 TEMPLATES = [
-    file
-    for file in FILES
-    if file.suffix == ".html" and file.relative_to(ROOT).parts[:2] == ("dashboard", "templates")
+    file for file in FILES if file.suffix == ".html" and file.relative_to(ROOT).parts[0] == "templates"
 ]
 
 

@@ -169,7 +169,7 @@ def window(browser, server, signed_in):
 
 @pytest.fixture(scope="module")
 def shared_window(browser, server, signed_in):
-    """One window for all tests of a module; `opened` renews it."""
+    """One window for all tests of a module that only look at pages; who uses it renews it first."""
     watched = Watched(browser, server, signed_in)
     yield watched
     watched.context.close()

@@ -13,8 +13,8 @@ HTMX = Path(jinja.__file__).parent / "static" / "django_htmx"
 SCRIPTS = {
     "htmx.js": HTMX / "htmx-2.min.js",
     "ws.js": HTMX / "ext" / "hx-ws-2.min.js",
-    "idiomorph.js": ROOT / "dashboard" / "static" / "vendor" / "idiomorph.min.js",
-    **{file.name: file for file in (ROOT / "dashboard" / "static" / "js").rglob("*.js")},
+    "idiomorph.js": ROOT / "static" / "vendor" / "idiomorph.min.js",
+    **{file.name: file for file in (ROOT / "static" / "js").rglob("*.js")},
 }
 PAGE = """<!doctype html><html lang="en"><head><title>Frames</title>
 <meta name="htmx-config" content='{"includeIndicatorStyles":false,"allowEval":false,"allowScriptTags":false}'>

@@ -95,7 +95,7 @@ class ShownPage:
         self.pushed: set[str] = set()
 
     def show(self, frame: str) -> str:
-        """Apply one frame as `dashboard/static/js/live/morph.js` does; return the acknowledgement."""
+        """Apply one frame as `static/js/live/morph.js` does; return the acknowledgement."""
         number = FRAME.match(frame)
         assert number, frame[:80]
         for fresh in parse(frame[number.end() :]).elements:

@@ -154,7 +154,7 @@ def test_pages_name_the_command_line_of_this_installation(client, settings, db, 
 
 
 def test_no_template_has_a_fixed_command_line():
-    templates = list((ROOT / "dashboard/templates").rglob("*.html"))
+    templates = list((ROOT / "templates").rglob("*.html"))
 
     assert len(templates) > 50
     assert [path.name for path in templates if "manage.py" in path.read_text()] == []

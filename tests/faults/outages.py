@@ -29,7 +29,7 @@ from tests.support.server import Server
 from tests.support.wait import LONGEST_S, until
 
 PRODUCERS = 8
-BEFORE_S = 2.0
+BEFORE_S = 0.5
 MIB = 1024 * 1024
 FULL_AGAIN_S = 5.0  # checkpoints of its log free space, so some more events are stored
 DISK_BYTES = 256 * MIB

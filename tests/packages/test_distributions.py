@@ -215,7 +215,7 @@ def assert_static_files(visitor, page):
             fonts |= {urljoin(name, found) for found in re.findall(r'url\("?([^")]+\.woff2)', body.decode())}
     assert len(fonts) == 2
     for name in fonts:
-        assert visitor.get(name) == ("font/woff2", (ROOT / "dashboard" / plain(name)).read_bytes())
+        assert visitor.get(name) == ("font/woff2", (ROOT / plain(name)).read_bytes())
 
 
 def plain(name):

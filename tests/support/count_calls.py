@@ -1,4 +1,4 @@
-"""Counts function calls as a measure of work that does not depend on the machine."""
+"""Counts function calls and lines of code as measures of work that do not depend on the machine."""
 
 import sys
 
@@ -18,3 +18,21 @@ def count_calls(function, *args):
     finally:
         sys.setprofile(before)
     return calls
+
+
+def count_lines(function, *args):
+    """Return how many lines of Python `function(*args)` runs."""
+    number = 0
+
+    def count(_frame, event, _arg):
+        nonlocal number
+        number += event == "line"
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        function(*args)
+    finally:
+        sys.settrace(before)
+    return number

@@ -11,8 +11,7 @@ from dashboard.api import schemas
 from dashboard.api.params import OfLoop
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_newest, filtered
 from dashboard.query_language.conditions import tool_call_condition
-from dashboard.query_language.queries.tool_calls import STATES
-from dashboard.shared.session_state import is_stale
+from dashboard.query_language.queries.tool_calls import shown_state
 from dashboard.shared.waste.queries.places import Place
 from dashboard.web import links
 from recorder.models import Project, Session, ToolCall
@@ -43,7 +42,7 @@ def _item(project: Project, call: ToolCall, session: Session) -> schemas.ToolCal
         id=call.pk,
         tool_call_id=call.tool_call_id,
         tool_name=call.tool_name,
-        state=cast("schemas.CallState", _state(call, session)),
+        state=cast("schemas.CallState", shown_state(call, session)),
         started_at=call.started_at,
         ended_at=call.ended_at,
         duration_ms=call.duration_ms,
@@ -57,13 +56,6 @@ def _item(project: Project, call: ToolCall, session: Session) -> schemas.ToolCal
         turn=call.turn_id,
         url=_url(project.slug, call, session.pk, number),
     )
-
-
-def _state(call: ToolCall, session: Session) -> str:
-    """Return the state as `status:` of the query language names it."""
-    if call.state == "running" and is_stale(session):
-        return "stale"
-    return STATES.get(call.state, call.state)
 
 
 def _url(slug: str, call: ToolCall, session: int, ordinal: int | None) -> str:

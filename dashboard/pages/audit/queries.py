@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from itertools import groupby
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
@@ -45,7 +45,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The entries of a page on one day, UTC; `word` is Today, Yesterday or ""."""
+    """The entries of a page on one day of the reader's time zone; `word` is Today, Yesterday or ""."""
 
     date: date
     word: str
@@ -60,14 +60,15 @@ class Shown:
     days: Sequence[Day]
 
 
-def page(project: Project, user: User, params: Params, now: datetime) -> Shown:
-    """Return a page of the log, newest first. Six queries at most."""
+def page(project: Project, user: User, params: Params, now: datetime, zone: tzinfo) -> Shown:
+    """Return a page of the log, newest first, by days of a time zone. Six queries at most."""
     found = listing(queries.matching(project, user, params.wanted(now)), params)
     entries = AuditEntry.objects.in_bulk(found.pks)
     names = queries.token_names(project)
     rows = [_row(entries[pk], names) for pk in found.pks if pk in entries]
-    days = groupby(rows, lambda row: row.at.date())
-    return Shown(found, [Day(day, _word(day, now.date()), list(of_day)) for day, of_day in days])
+    days = groupby(rows, lambda row: row.at.astimezone(zone).date())
+    today = now.astimezone(zone).date()
+    return Shown(found, [Day(day, _word(day, today), list(of_day)) for day, of_day in days])
 
 
 def menus(project: Project, user: User, params: Params) -> Sequence[Menu]:

@@ -13,6 +13,7 @@ from dashboard.pages.audit import download, queries
 from dashboard.pages.audit.params import FILTERS, Params
 from dashboard.security.access import member, require, rights
 from dashboard.security.list_exports import exports
+from dashboard.security.signins import zone_of
 from dashboard.web import links
 from dashboard.web.errors import refused
 from dashboard.web.filters import Search
@@ -30,6 +31,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
     user = require(request, project, Right.READ_AUDIT)
     params = Params.parse(request.GET)
     path = reverse("audit", args=[project.slug])
+    zone = zone_of(request)
     search = Search("q", "Filter the audit log", "Person, token, target, address", value=params.q)
     context = {
         "project": project,
@@ -38,7 +40,8 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
         "ws_url": links.live(project.slug, "audit"),
         "params": params,
         "bar": FILTERS.bar(params, path, queries.menus(project, user, params), search),
-        "shown": queries.page(project, user, params, timezone.now()),
+        "shown": queries.page(project, user, params, timezone.now(), zone),
+        "zone": zone,
         "is_narrow": params.but(group=params.group).is_narrow,
         "download": path,
     }

@@ -11,7 +11,7 @@ from dashboard.compaction_analysis.messages import Message
 
 RUN_MAX, RUN_HEAD, RUN_TAIL = 10, 6, 2  # a longer run of one kind shows only its first and last rows
 ROWS_MAX = 40
-SPAN_MAX = 40  # dashboard/static/css/pages/compactions.css has a rule for each
+SPAN_MAX = 40  # static/css/pages/compactions.css has a rule for each
 CUTS_MAX = 6  # listed on a card
 INSERTED_MAX = 6
 EXCERPT_MAX = 320  # characters of a message on a card

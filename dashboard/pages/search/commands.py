@@ -12,7 +12,7 @@ from dashboard.web import links
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A URL to open, or a key of `dashboard/static/js/shell/keyboard.js` to press."""
+    """A URL to open, or a key of `static/js/shell/keyboard.js` to press."""
 
     words: str
     icon: str

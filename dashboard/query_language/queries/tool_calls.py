@@ -9,6 +9,7 @@ from django.db.models import Q
 from dashboard.query_language.queries import arguments
 from dashboard.query_language.queries.context import age, boolean, lasted, since, text, until
 from dashboard.query_language.queries.loops import in_stale_session
+from dashboard.shared.session_state import is_stale
 from recorder.models import LoopRecord
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from dashboard.query_language.nodes import Condition
     from dashboard.query_language.queries.context import Context
+    from recorder.models import Session, ToolCall
 
 STATES = {"done": "completed", "cut": "aborted"}  # how a call's state is shown; others as they are
 
@@ -24,6 +26,13 @@ def tool_call(context: Context, condition: Condition) -> Q | None:
     """Return the condition on tool calls; None if the key is one of their session."""
     found = BY_KEY.get(condition.key)
     return found(context, condition) if found else None
+
+
+def shown_state(call: ToolCall, session: Session) -> str:
+    """Return the state of a call of a session as `status:` names it."""
+    if call.state == "running" and is_stale(session):
+        return "stale"
+    return STATES.get(call.state, call.state)
 
 
 def _status(context: Context, condition: Condition) -> Q:

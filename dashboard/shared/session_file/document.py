@@ -23,7 +23,7 @@ from recorder.core.records import ChildRef, Loop
 from recorder.models import Session
 from recorder.projection.export import recorded_loops
 
-CSS = Path(settings.BASE) / "dashboard" / "static" / "css"
+CSS = Path(settings.ASSETS) / "static" / "css"
 SHEETS = (
     *("tokens.css", "base.css", "components/components.css", "components/message_text.css"),
     *("session/conversation.css", "session/file.css"),

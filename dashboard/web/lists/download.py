@@ -55,6 +55,7 @@ class Download:
     address: Address
     header: Sequence[str]
     fault: Fault | None = None  # of the query of the address, which is then refused
+    session: str = ""  # the id of the session whose rows alone are listed
 
     @property
     def query(self) -> str:
@@ -63,13 +64,15 @@ class Download:
     @property
     def about(self) -> Mapping[str, str]:
         """Return what a document says about itself."""
-        return {"list": self.name, "project": self.slug, "query": self.query}
+        of_session = {"session": self.session} if self.session else {}
+        return {"list": self.name, "project": self.slug, **of_session, "query": self.query}
 
     @property
     def file_name(self) -> str:
         """Return the name of the file without its suffix: plain ASCII, with the query as words."""
+        session = slugify(self.session)[:NAME_MAX].strip("-")
         words = slugify(SEPARATORS.sub("-", unquote_plus(self.query)))[:NAME_MAX].strip("-")
-        return "-".join(filter(None, (self.name, self.slug, words)))
+        return "-".join(filter(None, (self.name, self.slug, session, words)))
 
 
 def respond(request: HttpRequest, download: Download, rows: Rows, suffix: Suffix) -> HttpResponseBase:

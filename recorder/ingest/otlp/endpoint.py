@@ -69,23 +69,37 @@ def _spaced(authorization: bytes) -> bytes:
 async def otlp_http(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer one request to an OTLP endpoint."""
     signal = next(each for each in SIGNALS if scope["path"].rstrip("/").endswith(each))
-    media = (header(scope["headers"], b"content-type") or "").partition(";")[0].strip().lower()
+    media = _media(scope["headers"])
     if media.startswith(GRPC):
         await otlp_grpc(scope, receive, send)
         return
     is_json = media == JSON
-    kind = {"content_type": JSON if is_json else PROTOBUF}
     try:
         content = await _answer(scope, receive, signal, is_json=is_json)
     except Gone:
         return
     except Fault as fault:
         await note_fault({**scope, "headers": with_authorization(scope["headers"])}, fault)
-        message = f"{fault.body['code']}: {fault}"
-        body = bodies.status(fault.status, message, is_json=is_json)
-        await send_content(send, fault.status, body, **{**fault.headers, **kind})
+        kind, body = refusal(fault, media)
+        await send_content(send, fault.status, body, **{**fault.headers, "content_type": kind})
         return
-    await send_content(send, 200, content, **kind)
+    await send_content(send, 200, content, content_type=JSON if is_json else PROTOBUF)
+
+
+def refusal(fault: Fault, media: str) -> tuple[str, bytes]:
+    """Return the content type and the content of the answer to a request of this type that is refused."""
+    is_json = _bare(media) == JSON
+    message = f"{fault.body['code']}: {fault}"
+    return JSON if is_json else PROTOBUF, bodies.status(fault.status, message, is_json=is_json)
+
+
+def _media(headers: list[tuple[bytes, bytes]]) -> str:
+    return _bare(header(headers, b"content-type") or "")
+
+
+def _bare(media: str) -> str:
+    """Return a media type without its parameters."""
+    return media.partition(";")[0].strip().lower()
 
 
 async def otlp_grpc(scope: Scope, receive: Receive, send: Send) -> None:
@@ -140,8 +154,7 @@ async def _take(scope: Scope, receive: Receive, signal: Signal, *, is_json: bool
 
 
 def _encoding(headers: list[tuple[bytes, bytes]], *, is_json: bool) -> str:
-    media = (header(headers, b"content-type") or "").partition(";")[0].strip().lower()
-    if not is_json and media != PROTOBUF:
+    if not is_json and _media(headers) != PROTOBUF:
         raise Fault(415, "bad_media_type", f"send {PROTOBUF} or {JSON}")
     encoding = (header(headers, b"content-encoding") or "identity").lower()
     if encoding not in ("identity", *WINDOWS):

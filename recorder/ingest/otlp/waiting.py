@@ -1,9 +1,9 @@
 """Spans that are acknowledged and not yet read.
 
 To read a span takes ten times as long as to store it. So under load the lines of a body that cannot be
-rejected are masked, stored in one row of `WaitingSpans`, and acknowledged; they are read in the order of
-their arrival when nothing else is to be written, and from `LAG_S` on beside it. The transaction that reads a
-body deletes its row. A small body that comes alone while none wait is read at once.
+rejected are masked, stored in one row of `WaitingSpans`, and acknowledged; they are read in turn by project
+and token (`fair_queue`) when nothing else is to be written, and from `LAG_S` on beside it. The transaction
+that reads a body deletes its row. A small body that comes alone while none wait is read at once.
 
 A row notes that reading it was begun. One that an ended process had begun is read alone; if that is not
 finished either, or fails, or takes too long, the row is set aside: see `faults`.
@@ -17,9 +17,7 @@ are not held in memory.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import inf
 from time import monotonic
@@ -31,6 +29,7 @@ from recorder.core.formats.registry import OTLP
 from recorder.database import sql
 from recorder.database.errors import STORE_ERRORS, Busy, StoreError, raise_as_store_error
 from recorder.ingest.otlp import faults
+from recorder.ingest.otlp.fair_queue import FairQueue, Row
 from recorder.ingest.otlp.faults import TABLE
 from recorder.journal.batch import Batch, Receipt
 from recorder.journal.identity import masked
@@ -41,7 +40,7 @@ PRODUCER = "otlp"  # of all spans of a project: they are numbered in the order o
 WAITING_BYTES = 256 * 1024 * 1024  # beyond it bodies are read before they are acknowledged
 ROW_COST = 512  # estimated memory of a waiting row, in bytes
 ALONE_BYTES = 64 * 1024  # a body up to this size is read at once if no other waits
-PORTION_BYTES = 256 * 1024  # read in one transaction
+PORTION_BYTES = 128 * 1024  # read in one transaction, or a single body
 IDLE_S = 0.05  # without a batch
 LAG_S = 10.0
 REST_S = 0.25  # between two portions while batches come
@@ -49,34 +48,27 @@ RETRY_S = 1.0  # after the store was busy
 ABANDONED_S = 30.0  # then the rows of a node that has ended are read by another one
 
 
-@dataclass(slots=True)
-class _Row:
-    key: int
-    size: int
-    since: float  # monotonic
-    begun: int = 0  # by how many processes reading it was begun and not finished
-    is_noted: bool = False  # that this process began
-
-
 class Backlog:
     """The rows to be read by this process. Used by the writer thread; figures may be read by any."""
 
     def __init__(self) -> None:
-        self._rows: deque[_Row] = deque()
-        self._portion: list[_Row] = []  # whose bodies `next` returned
+        self._rows = FairQueue()
+        self._portion: list[Row] = []  # whose bodies `next` returned
         self._found: list[int] = []  # keys of these bodies
         self._worked_at = self._read_at = self._search_at = self._rest_until = 0.0
         self._hurry_until = 0.0
         self._has_searched = False
         self.bytes = 0
-        self.stored = self.read = 0  # number of rows so far
+        self.newest = 0  # greatest key of a row so far
 
-    def oldest_s(self) -> float:
-        """Return how long the oldest body has waited, in seconds; 0 if none waits."""
-        try:
-            return monotonic() - self._rows[0].since
-        except IndexError:
-            return 0.0
+    def oldest_s(self, project: int | None = None) -> float:
+        """Return how many seconds the oldest body of a project, or of all, has waited; 0 if none waits."""
+        since = self._rows.oldest_since(project)
+        return 0.0 if since is None else monotonic() - since
+
+    def has(self, project: int, until: int) -> bool:
+        """Return whether a body of a project with a key up to `until` waits."""
+        return self._rows.has(project, until)
 
     def chosen(self, batches: Sequence[Batch | None]) -> list[int]:
         """Return the places of the batches that are stored now and read later."""
@@ -100,15 +92,15 @@ class Backlog:
             raise
         now = monotonic()
         for row, batch in zip(rows, batches, strict=True):
-            self._add(row[0], batch.size, now)
+            self._add(Row(row[0], batch.project, batch.token, batch.size, now))
         return [Receipt(PRODUCER, -1, accepted=len(batch.lines), is_unread=True) for batch in batches]
 
     def next(self) -> list[Batch]:
-        """Return the oldest bodies, about `PORTION_BYTES`, and note that reading them has begun.
+        """Return the bodies whose turn it is, and note that reading them has begun.
 
         `done` forgets them. Raises Busy or StoreError.
         """
-        self._portion = self._oldest()
+        self._portion = self._rows.portion(PORTION_BYTES)
         keys = [row.key for row in self._portion]
         columns = "id, project_id, token, address, is_demo, received_at, lines"
         statement = f"SELECT {columns} FROM {TABLE} WHERE {sql.in_list('id')} ORDER BY id"  # noqa: S608
@@ -148,22 +140,10 @@ class Backlog:
             self._set_aside(row.key, f"Reading it took longer than {limit_s:g} s.")
         self._forget()
 
-    def _oldest(self) -> list[_Row]:
-        """Return the rows of the next portion; one that was begun and not finished is alone."""
-        rows: list[_Row] = []
-        for row in self._rows:
-            if rows and row.begun:
-                break
-            rows.append(row)
-            if row.begun or sum(each.size for each in rows) >= PORTION_BYTES:
-                break
-        return rows
-
     def _forget(self) -> None:
         self._read_at = monotonic()
-        for _ in self._portion:
-            self.bytes -= self._rows.popleft().size + ROW_COST
-            self.read += 1
+        self._rows.remove(self._portion)
+        self.bytes -= sum(row.size + ROW_COST for row in self._portion)
         self._portion, self._found = [], []
 
     def _unnote(self) -> None:
@@ -203,7 +183,7 @@ class Backlog:
             self._search(now)
         if not self._rows or now < self._rest_until:
             return False
-        is_late = now - self._rows[0].since >= LAG_S and now - self._read_at >= REST_S
+        is_late = self.oldest_s() >= LAG_S and now - self._read_at >= REST_S
         is_half_full = 2 * self.bytes > WAITING_BYTES
         return now < self._hurry_until or now - self._worked_at >= IDLE_S or is_late or is_half_full
 
@@ -224,12 +204,12 @@ class Backlog:
         latest = sql.timestamp_encoder()(datetime.now(UTC) - timedelta(seconds=age_s))
         known = {row.key for row in self._rows}
         statement = (
-            f"SELECT id, size, received_at, begun FROM {TABLE} "  # noqa: S608
+            f"SELECT id, project_id, token, size, received_at, begun FROM {TABLE} "  # noqa: S608
             "WHERE received_at <= %s AND set_aside_at IS NULL ORDER BY id"
         )
         try:
-            found = cast("list[tuple[int, int, datetime, int]]", sql.read(statement, latest))
-            unfinished = {row[0] for row in found if row[0] not in known and row[3] >= faults.BEGUN_MAX}
+            found = cast("list[tuple[int, int, int, int, datetime, int]]", sql.read(statement, latest))
+            unfinished = {row[0] for row in found if row[0] not in known and row[-1] >= faults.BEGUN_MAX}
             faults.set_aside(sorted(unfinished), faults.UNFINISHED)
         except (*STORE_ERRORS, Busy):
             connection.close()
@@ -237,15 +217,15 @@ class Backlog:
             return
         self._has_searched = True
         self._search_at = now + ABANDONED_S if connection.vendor == "postgresql" else inf
-        for key, size, at, begun in found:
+        for key, project, token, size, at, begun in found:
             if key not in known | unfinished:
                 waited_s = (datetime.now(UTC) - sql.aware(at)).total_seconds()
-                self._add(key, size, now - max(0.0, waited_s), begun)
+                self._add(Row(key, project, token, size, now - max(0.0, waited_s), begun))
 
-    def _add(self, key: int, size: int, since: float, begun: int = 0) -> None:
-        self._rows.append(_Row(key, size, since, begun))
-        self.bytes += size + ROW_COST
-        self.stored += 1
+    def _add(self, row: Row) -> None:
+        self._rows.append(row)
+        self.bytes += row.size + ROW_COST
+        self.newest = max(self.newest, row.key)
 
 
 def _columns(batch: Batch, at: sql.Value) -> tuple[sql.Value, ...]:

@@ -15,6 +15,7 @@ from recorder.models import Project
 from recorder.operations import deletion, server_info
 from recorder.operations.audit import COMMAND
 from recorder.operations.masking import history as masking_history
+from recorder.search import deleted_words
 
 
 class Command(BaseCommand):
@@ -47,7 +48,7 @@ class Command(BaseCommand):
         finally:
             progress.close()
         self.stdout.write(f"{project.slug}: {found.lines} lines would be changed{_rules(found.counts)}")
-        self._say_records(found.records, "would be masked")
+        self._say_others(found.records, found.notes, "would be masked")
 
     def _mask(self, project: Project) -> None:
         deletion.resume(project)
@@ -57,13 +58,16 @@ class Command(BaseCommand):
         finally:
             progress.close()
         self.stdout.write(f"{project.slug}: {done.lines} lines changed{_rules(done.counts)}")
-        self._say_records(done.records, "masked")
-        if done.rows or done.records:
+        self._say_others(done.records, done.notes, "masked")
+        deleted_words.remove(project.pk)
+        if done.rows or done.records or done.notes:
             self.stdout.write("run VACUUM on the database to remove the old text from its files")
 
-    def _say_records(self, records: int, what: str) -> None:
+    def _say_others(self, records: int, notes: int, what: str) -> None:
         if records:
             self.stdout.write(f"  and {records} records {what} in place, as bodies were pruned")
+        if notes:
+            self.stdout.write(f"  and {notes} notes, scores or bookmarks {what}")
 
 
 def _rules(counts: Mapping[str, int]) -> str:

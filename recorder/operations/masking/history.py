@@ -8,13 +8,13 @@ the entry of the audit log.
 The records of a project with pruned bodies cannot be derived again. Their texts are masked where they stand:
 those of the sessions of changed lines with these lines, those of sessions with pruned bodies at last.
 
-Not masked are notes, which people write.
+Notes are masked at last, too: they were masked by the rules of the day on which they were written.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from django.db import connection, transaction
@@ -26,6 +26,7 @@ from recorder.masking import counts as mask_counts
 from recorder.masking.masker import Masker
 from recorder.masking.project_rules import masker_of
 from recorder.models import Deletion, JournalEvent, MaskingHistory, Project
+from recorder.notes.masking import mask_notes
 from recorder.operations import audit
 from recorder.operations.audit import Actor
 from recorder.projection import masking
@@ -56,11 +57,24 @@ def lines(project: Project) -> int:
 
 @dataclass(slots=True)
 class Preview:
-    """What a run would change: lines, values in them by rule, and records whose texts it masks in place."""
+    """What a run would change: lines, values in them by rule, records that it masks in place, and notes."""
 
     lines: int
     counts: Counter[str]
     records: int
+    notes: int
+
+
+@dataclass(slots=True)
+class Done:
+    """What a run changed, with what earlier parts of it did: as in `MaskingHistory`, and notes."""
+
+    lines: int
+    rows: int
+    rejected: int
+    records: int
+    notes: int
+    counts: Mapping[str, int]
 
 
 def preview(project: Project, on_progress: OnProgress = lambda _: None) -> Preview:
@@ -74,10 +88,10 @@ def preview(project: Project, on_progress: OnProgress = lambda _: None) -> Previ
             records |= _mask_records_of(project, found, masker, write=False)
     if _has_pruned(project):
         records |= _mask_other_records(project, masker, write=False)
-    return Preview(lines, counts, len(records))
+    return Preview(lines, counts, len(records), mask_notes(project.pk, masker, write=False))
 
 
-def run(project: Project, actor: Actor, on_progress: OnProgress = lambda _: None) -> MaskingHistory:
+def run(project: Project, actor: Actor, on_progress: OnProgress = lambda _: None) -> Done:
     """Mask what is stored of a project, or go on with a run that was interrupted.
 
     `on_progress` is called with the number of rows examined. Raises DeletionPending before anything is
@@ -98,6 +112,12 @@ def run(project: Project, actor: Actor, on_progress: OnProgress = lambda _: None
             if found.changed and _has_pruned(project):
                 done.records += len(_mask_records_of(project, found, masker, write=True))
             done.save(update_fields=["lines", "rows", "counts", "records"])
+    notes = _finish(project, actor, masker, done)
+    return Done(done.lines, done.rows, done.rejected, done.records, notes, done.counts)
+
+
+def _finish(project: Project, actor: Actor, masker: Masker, done: MaskingHistory) -> int:
+    """Mask all that is not a line, in the transaction of the audit entry; return the number of notes."""
     with transaction.atomic():
         append.lock(project.pk)
         done.rejected += masks.mask_quarantine(project.pk, masker)
@@ -105,6 +125,7 @@ def run(project: Project, actor: Actor, on_progress: OnProgress = lambda _: None
         if is_pruned:
             done.records += len(_mask_other_records(project, masker, write=True))
             masks.mask_states(project.pk, masker)
+        notes = mask_notes(project.pk, masker, write=True)
         if done.rows or done.records:
             documents.forget(project.pk) if is_pruned else rebuild(project)
             for listener in _listeners:
@@ -114,8 +135,10 @@ def run(project: Project, actor: Actor, on_progress: OnProgress = lambda _: None
         after: dict[str, int] = {"lines": done.lines, "rejected": done.rejected, **done.counts}
         if is_pruned:
             after["records"] = done.records
+        if notes:
+            after["notes"] = notes
         audit.record(project, actor, "masking.history", project.slug, after={**after})
-    return done
+    return notes
 
 
 def _begin(project: Project, actor: Actor) -> MaskingHistory:

@@ -54,8 +54,11 @@ def tab_to(page, locator):
 
 @pytest.mark.parametrize("width", [390, 1440])
 @pytest.mark.parametrize("path", PAGES)
-def test_tab_reaches_each_control_and_shows_where_it_is(window, server, path, width):
-    page = window(viewport={"width": width, "height": 900}, reduced_motion="reduce").open(path)
+def test_tab_reaches_each_control_and_shows_where_it_is(shared_window, path, width):
+    shared_window.renew()
+    shared_window.page.set_viewport_size({"width": width, "height": 900})
+    shared_window.page.emulate_media(reduced_motion="reduce")
+    page = shared_window.open(path)
     controls = page.evaluate(NUMBER)
     assert controls
     stops = reached(page)

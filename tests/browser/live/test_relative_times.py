@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.wait import LONGEST_S
 
-CLOCK = (Path(__file__).parents[3] / "dashboard/static/js/live/times.js").read_text()
+CLOCK = (Path(__file__).parents[3] / "static/js/live/times.js").read_text()
 
 
 NOW = datetime(2026, 11, 4, 15, 30, tzinfo=UTC)

@@ -4,6 +4,7 @@ import json
 import urllib.request
 
 from tests.recorder.ingest.otlp.test_hostile_spans import HOSTILE, chat, messages, traces
+from tests.support.wait import until
 
 TABS = ("conversation", "timeline", "events", "json")
 
@@ -14,6 +15,15 @@ def send(server, *spans):
     request = urllib.request.Request(f"{server.url}/v1/traces", body, headers)
     with urllib.request.urlopen(request) as answer:
         assert answer.status == 200
+    until(lambda: behind(server) is None, "the spans are not read")
+
+
+def behind(server):
+    """Return for how long spans have been waiting to be read, None if none wait."""
+    headers = {"Authorization": f"Bearer {server.token}"}
+    request = urllib.request.Request(f"{server.url}/api/v1/sessions?limit=1", headers=headers)
+    with urllib.request.urlopen(request) as answer:
+        return answer.headers["Loopscope-Behind-Seconds"]
 
 
 def test_nothing_of_a_span_is_executed(window, server):

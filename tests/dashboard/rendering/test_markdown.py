@@ -137,3 +137,8 @@ def test_a_full_cache_evicts_the_oldest_entry():
 
 def test_headings_of_a_message_are_below_those_of_the_page():
     assert markdown("# A\n\n## B\n\n###### C") == "<h4>A</h4>\n<h5>B</h5>\n<h6>C</h6>\n"
+
+
+def test_no_level_of_headings_is_skipped():
+    assert markdown("### A\n\n###### B\n\n### C\n\n# D") == "<h4>A</h4>\n<h5>B</h5>\n<h4>C</h4>\n<h4>D</h4>\n"
+    assert markdown("## A\n\n# B\n\n## C") == "<h4>A</h4>\n<h4>B</h4>\n<h5>C</h5>\n"

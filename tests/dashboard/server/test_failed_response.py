@@ -47,7 +47,8 @@ async def test_a_response_that_its_application_leaves_unfinished_breaks_off_at_o
     server.application, server.connections = application, {protocol: {}}
 
     server.create_application(protocol, {"type": "http"})
-    await asyncio.wait([server.connections[protocol]["application_instance"]])
+    task = server.connections[protocol]["application_instance"]
+    await asyncio.gather(task, return_exceptions=True)  # reads its exception, else asyncio logs it later
     await asyncio.sleep(0)  # its callbacks run in the next iteration of the loop
 
     assert len(broken) == (0 if is_complete else 1)

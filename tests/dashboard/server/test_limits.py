@@ -15,6 +15,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from recorder.ingest.otlp.bodies import INVALID_ARGUMENT, UNAUTHENTICATED
 from tests.nodes.nodes import Reader
 from tests.support.build import agent_start, line
 from tests.support.server import Server
@@ -223,6 +224,27 @@ def test_a_body_over_the_limit_is_a_413(server):
 
     assert status == b"HTTP/1.1 413 Request Entity Too Large"
     assert b'{"code":"too_large"' in body
+
+
+@pytest.mark.parametrize("media", ["application/json; charset=utf-8", "application/x-protobuf"])
+@pytest.mark.parametrize(
+    ("path", "token", "status", "code"),
+    [("/v1/traces", True, 413, INVALID_ARGUMENT), ("/otlp/v1/logs/?x=1", False, 401, UNAUTHENTICATED)],
+)
+def test_a_body_of_spans_that_is_refused_unread_has_the_status_of_otlp(
+    server, media, path, token, status, code
+):
+    bearer = f"Bearer {server.token if token else 'none'}"
+    fields = (f"Authorization: {bearer}", f"Content-Type: {media}", f"Content-Length: {8 * MIB + 1}")
+    with raw(server, f"POST {path} HTTP/1.1", *fields, "") as client:
+        head, _, body = received(client).partition(b"\r\n\r\n")
+
+    is_json = "json" in media
+    found = json.loads(body)["code"] if is_json else body[1]  # the first field of the message
+    assert (int(head.split()[1]), found) == (status, code)
+    kind = "application/json" if is_json else media
+    assert f"content-type: {kind}\r\n".encode() in head
+    assert (b"at most 8388608 bytes" in body) == token
 
 
 def test_a_body_of_the_maximum_size_is_accepted(server):

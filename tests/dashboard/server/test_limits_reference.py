@@ -11,6 +11,20 @@ from tests.support.server import ROOT
 
 LIMITS = (ROOT / "docs/reference/limits.md").read_text()
 CONVERTER = re.compile(r"<[^>]*>")
+# What is looked at of the spans of a trace: constants of the planner, and their words in the row of spans.
+PLANNER = ROOT / "recorder/core/formats/otlp"
+LOOKED_AT = {
+    "AROUND_MAX": "calls of one moment with equal figures",
+    "CHILDREN_MAX": "calls that started one kind of sub-agent before another",
+    "DEPTH_MAX": "spans above one for the root of its trace",
+    "HANDING_MAX": "loops of a trace that hand over",
+    "NEAR_MAX": "texts of a session before",
+    "NOTES_MAX": "log records of one tool call",
+    "OPEN_MAX": "open calls of one id",
+    "SAME_MAX": "calls with one id of the response at one time",
+    "SOURCES_MAX": "lines with its answer",
+    "SPANS_MAX": "spans are read",
+}
 # Patterns that match whatever no other matches: the rows of their parts stand for them.
 CATCH_ALL = {
     "(?s)^api/v1/.",
@@ -83,3 +97,15 @@ def test_the_table_of_costs_has_every_attack_of_the_benchmark():
 @pytest.mark.parametrize("cost", COSTS, ids=lambda cost: cost[0])
 def test_every_cost_belongs_to_a_row(cost):
     assert any(cost[0].startswith(name) for name in MEASURED)
+
+
+def test_every_bound_of_the_planner_is_named_with_its_number():
+    found = re.findall(
+        r"^_?([A-Z]+_MAX) = ([0-9_]+)",
+        "\n".join(file.read_text() for file in sorted(PLANNER.rglob("*.py"))),
+        re.M,
+    )
+
+    assert sorted(name for name, _ in found) == sorted(LOOKED_AT)
+    for name, number in found:
+        assert re.search(rf"\b{int(number):,} {LOOKED_AT[name]}", LIMITS), name

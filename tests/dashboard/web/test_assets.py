@@ -9,7 +9,7 @@ from django.core.files.base import ContentFile
 
 from dashboard.web.static_files import HashedFiles
 
-STATIC = Path(__file__).resolve().parents[3] / "dashboard" / "static"
+STATIC = Path(__file__).resolve().parents[3] / "static"
 LISTED = dict(re.findall(r"`([\w./-]+)` \| `([0-9a-f]{64})`", (STATIC / "VENDOR.md").read_text()))
 SHEETS = sorted((STATIC / "css").rglob("*.css"))
 

@@ -49,6 +49,7 @@ def proxy(to: int, faults: Callable[[], Fault]) -> Iterator[int]:
         started.set()
         await stop.wait()
         server.close()
+        await asyncio.sleep(0)  # an accept that is cancelled before it begins leaves its socket open
         while others := asyncio.all_tasks() - {asyncio.current_task()}:  # an accept under way starts another
             for task in others:
                 task.cancel()
@@ -80,9 +81,9 @@ async def _pass(to: int, fault: Fault, reader: asyncio.StreamReader, writer: asy
     finally:
         for way in ways:
             way.cancel()
-        await asyncio.gather(*ways, return_exceptions=True)
-        for end in (writer, beyond):
+        for end in (writer, beyond):  # before the wait, which a proxy that ends cancels
             _end(end, is_reset=fault.ending == "reset")
+        await asyncio.gather(*ways, return_exceptions=True)
 
 
 async def _there(fault: Fault, reader: asyncio.StreamReader, beyond: asyncio.StreamWriter) -> None:

@@ -71,7 +71,7 @@ class CallList:
 
 def call_list(project: Project, address: Calls, now: datetime) -> CallList:
     """Return a page of tool calls and the totals of their tools. Eight queries at most."""
-    calls = _matching(project, address, now)
+    calls = matching(project, address, now)
     found = listing(calls, address, address.order)
     timed = calls.filter(duration_ms__isnull=False)
     slowest = CALL_SORTS["-duration"].sort(timed).values_list("pk", flat=True).first()
@@ -82,7 +82,8 @@ def call_list(project: Project, address: Calls, now: datetime) -> CallList:
     return CallList(rows, found, _tools(calls, address), _row(project.slug, longest).url if longest else "")
 
 
-def _matching(project: Project, address: Calls, now: datetime) -> QuerySet[ToolCall]:
+def matching(project: Project, address: Calls, now: datetime) -> QuerySet[ToolCall]:
+    """Return the tool calls that an address selects, unsorted. One query."""
     within = time_range(address, now).within("last_event_at")
     recent = Session.objects.filter(project=project, **within).order_by("-last_event_at", "-pk")
     matches = address.query_text.on(tool_call_condition, project.pk, now, address.reader)
@@ -118,13 +119,18 @@ def _with_tool(address: Calls, name: str) -> str:
     return print_query(replace_value(address.query_text.node, "tool", name))
 
 
+def call_url(slug: str, call: ToolCall) -> str:
+    """Return the place of a call in its turn; the page of its loop if it has no turn."""
+    session, loop = call.loop.session_id, call.loop_id
+    if call.turn is None:
+        return links.loop(slug, session, loop)
+    return links.loop(slug, session, loop, turn=call.turn.ordinal + 1) + f"#session-tool-{call.pk}"
+
+
 def _row(slug: str, call: ToolCall) -> CallRow:
     loop, session = call.loop, call.loop.session
-    url = links.loop(slug, session.pk, loop.pk)
-    if call.turn:
-        url = links.loop(slug, session.pk, loop.pk, turn=call.turn.ordinal + 1) + f"#session-tool-{call.pk}"
     return CallRow(
-        url=url,
+        url=call_url(slug, call),
         tool=call.tool_name,
         state=call.state,
         summary=call.summary,

@@ -59,7 +59,7 @@ def session_of(project: int, pk: int) -> Session:
 
 def turn_list(slug: str, session: Session, address: Turns) -> TurnList:
     """Return a page of a session's turns. Seven queries at most, each over the turns of the session."""
-    turns = _of_session(session)
+    turns = of_session(session)
     found = listing(turns, address, address.order)
     numbered = turns.annotate(all_errors=TURN_ERRORS, all_tokens=TOKENS).select_related("loop").only(*READ)
     by_key = {turn.pk: turn for turn in numbered.filter(pk__in=found.pks)}
@@ -69,9 +69,9 @@ def turn_list(slug: str, session: Session, address: Turns) -> TurnList:
 
 def nth(slug: str, session: Session, number: int) -> str | None:
     """Return the link to a session's turn by its number in order of recording, from 1; None without it."""
-    found = _of_session(session).order_by("pk").select_related("loop")
+    found = of_session(session).order_by("pk").select_related("loop")
     turn = found.only(*READ)[number - 1 : number].first() if number > 0 else None
-    return _url(slug, turn) if turn else None
+    return turn_url(slug, turn) if turn else None
 
 
 def _jumps(slug: str, turns: QuerySet[Turn]) -> Sequence[tuple[str, str]]:
@@ -79,17 +79,18 @@ def _jumps(slug: str, turns: QuerySet[Turn]) -> Sequence[tuple[str, str]]:
     found = [(words, TURN_SORTS[sort].sort(rows.filter(has)).first()) for sort, (words, has) in JUMPS.items()]
     failed = rows.annotate(all_errors=TURN_ERRORS).filter(all_errors__gt=0)
     found.append(("First error", failed.order_by("pk").first()))
-    return [(words, _url(slug, turn)) for words, turn in found if turn]
+    return [(words, turn_url(slug, turn)) for words, turn in found if turn]
 
 
-def _of_session(session: Session) -> QuerySet[Turn]:
+def of_session(session: Session) -> QuerySet[Turn]:
+    """Return the turns of a session, unsorted."""
     return Turn.objects.filter(loop__session=session)
 
 
 def _row(slug: str, turn: Turn) -> TurnRow:
     return TurnRow(
         number=turn.ordinal + 1,
-        url=_url(slug, turn),
+        url=turn_url(slug, turn),
         agent=turn.agent_id or turn.loop.agent_id,
         model=turn.model,
         answer=turn.answer,
@@ -103,6 +104,7 @@ def _row(slug: str, turn: Turn) -> TurnRow:
     )
 
 
-def _url(slug: str, turn: Turn) -> str:
+def turn_url(slug: str, turn: Turn) -> str:
+    """Return the place of a turn, with its loop, in its session."""
     number = turn.ordinal + 1
     return f"{links.loop(slug, turn.loop.session_id, turn.loop_id, turn=number)}#turn-{number}"

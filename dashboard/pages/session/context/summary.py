@@ -48,7 +48,10 @@ def summary(reading: Reading) -> Summary:
     dearest = max(blocks, key=lambda block: _weight(reading, block), default=None)
     cost = ledger.context_nano / ledger.cost_nano if has_costs and ledger.cost_nano else None
     missed = [call for call in ledger.misses if call.lost_tokens]
-    lost = money(ledger.lost_nano) if has_costs else plural(sum(call.lost_tokens for call in missed), "token")
+    tokens = plural(sum(call.lost_tokens for call in missed), "token")
+    unpriced = sum(call.lost_nano is None for call in missed)
+    is_unpriced = has_costs and len(missed) == unpriced > 0
+    lost = tokens if is_unpriced or not has_costs else money(ledger.lost_nano, unpriced)
     return Summary(
         share=percent(cost) if cost is not None else "",
         scope="loop" if reading.params.scope else "session",
@@ -57,8 +60,19 @@ def summary(reading: Reading) -> Summary:
         dearest_cost=_cost_of(reading, dearest) if dearest else "",
         dearest_turns=plural(dearest.calls, "turn") if dearest else "",
         dearest_since=reading.numbered(dearest.first) if dearest else 0,
-        misses=f"{plural(len(missed), 'cache miss,cache misses')} cost {lost}" if missed else "",
-        tiles=_tiles(reading, lost),
+        misses=_misses(len(missed), lost, is_unpriced=is_unpriced),
+        tiles=_tiles(reading, lost, is_unpriced=is_unpriced),
+    )
+
+
+def _misses(count: int, lost: str, *, is_unpriced: bool) -> str:
+    words = plural(count, "cache miss,cache misses")
+    return (
+        f"{words} sent {lost} again, without a price"
+        if is_unpriced
+        else f"{words} cost {lost}"
+        if count
+        else ""
     )
 
 
@@ -72,11 +86,12 @@ def _cost_of(reading: Reading, block: BlockRow) -> str:
     return f"carried {exact(block.tokens * block.calls)} tokens"
 
 
-def _tiles(reading: Reading, lost: str) -> list[Tile]:
+def _tiles(reading: Reading, lost: str, *, is_unpriced: bool) -> list[Tile]:
+    """Return the tiles; `is_unpriced`: only calls without a price lost any, and `lost` is in tokens."""
     ledger = reading.ledger
     results = [block for block in ledger.blocks if block.kind in RESULTS]
     missed = sum(call.lost_tokens > 0 for call in ledger.misses)
-    misses = f"{exact(missed)} of {plural(len(ledger.calls), 'turn')}"
+    misses = f"{'no price, ' if is_unpriced else ''}{exact(missed)} of {plural(len(ledger.calls), 'turn')}"
     url = reading.url(kind=ALL_RESULTS, q="", call="") + "#ledger"
     if not reading.has_costs:
         return _tiles_of_tokens(
@@ -85,12 +100,13 @@ def _tiles(reading: Reading, lost: str) -> list[Tile]:
     context, spent, output = ledger.context_nano, ledger.cost_nano, ledger.output_nano
     nano = sum(block.carried_nano for block in results)
     tokens = plural(sum(call.output_tokens for call in ledger.calls), "token")
-    is_lost, of_context = bool(ledger.lost_nano), f"{_share(nano, context)} of context"
+    lost_usd = "" if is_unpriced else usd(ledger.lost_nano)
+    is_lost, of_context = bool(ledger.lost_nano) or is_unpriced, f"{_share(nano, context)} of context"
     about = f"{_share(context, spent)} of {money(spent)}"
     return [
         Tile("Paid for context", money(context), usd(context), about, url="#ledger"),
         Tile("Paid for output", money(output), usd(output), tokens),
-        Tile("Lost to cache misses", lost, usd(ledger.lost_nano), misses, is_lost=is_lost, url="#misses"),
+        Tile("Lost to cache misses", lost, lost_usd, misses, is_lost=is_lost, url="#misses"),
         Tile("Carried by tool results", money(nano), usd(nano), of_context, url=url),
     ]
 

@@ -24,7 +24,7 @@ FROM recorder_toolcall c JOIN recorder_looprecord l ON l.id = c.loop_id
 JOIN recorder_session s ON s.id = l.session_id JOIN recorder_project p ON p.id = s.project_id
 LEFT JOIN recorder_turn t ON t.id = c.turn_id {marks.OF_CALL}
 WHERE {{}} ORDER BY c.id"""  # noqa: S608  names
-_CHILDREN = """SELECT r.loop_id, r.tool_call_id, r.child_session_id, p.slug, l.session_id, l.id
+_CHILDREN = """SELECT r.loop_id, r.tool_call_id, r.child_session_id, p.slug, l.session_id, l.id, l.agent_id
 FROM recorder_childloopref r LEFT JOIN recorder_looprecord l ON l.id = r.child_id
 LEFT JOIN recorder_session s ON s.id = l.session_id LEFT JOIN recorder_project p ON p.id = s.project_id
 WHERE {} AND {}"""
@@ -163,8 +163,8 @@ def _children(records: Collection[_Record]) -> Mapping[tuple[int, str], Child]:
     loops, named = {record.loop for record in records}, {record.tool_call_id for record in records}
     statement = _CHILDREN.format(in_list("r.loop_id"), in_list("r.tool_call_id"))
     return {
-        (loop, call): Child(session_id, links.loop(slug, session, child) if child else "")
-        for loop, call, session_id, slug, session, child in select(
+        (loop, call): Child(session_id, links.loop(slug, session, child) if child else "", agent or "")
+        for loop, call, session_id, slug, session, child, agent in select(
             statement, list_param(loops), list_param(named)
         )
     }

@@ -78,6 +78,7 @@ class Child:
 
     session_id: str
     url: str = ""
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

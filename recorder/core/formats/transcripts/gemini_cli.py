@@ -50,6 +50,7 @@ _EXIT_CODE = re.compile(
     r"(?:Process Group PGID: .*|</untrusted_context>)?\s*\Z",
     re.MULTILINE,
 )
+_CANCELLED_BY_USER = "Request cancelled"
 _CANCELLED = frozenset(("cancelled", "canceled"))
 _WITHOUT_RESULT = frozenset(("error", *_CANCELLED))  # statuses of calls that ended, with or without a result
 _DENIED = re.compile(r"User (?:did not allow|denied|rejected|declined)", re.IGNORECASE)
@@ -190,6 +191,8 @@ class GeminiCliReader:
 
     def _notice(self, kind: str, line: Fields, now: str) -> list[Fields]:
         loop, text = self._loop, text_of(line.get("content"))
+        if loop is not None and kind == "info" and text.startswith(_CANCELLED_BY_USER):
+            return loop.end(now, "cancelled")
         if loop is None or kind != "error":
             return []
         return [loop.event("ErrorRaised", scope="loop", message=text, timestamp=now)]

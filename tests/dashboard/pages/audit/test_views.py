@@ -6,12 +6,13 @@ import json
 import re
 from datetime import timedelta
 from html import unescape
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from recorder.access import tokens
+from recorder.access import profiles, tokens
 from recorder.models import AuditEntry, Project
 from recorder.operations import audit, audit_retention
 from recorder.operations.audit import Actor
@@ -59,6 +60,27 @@ def test_a_row_has_actor_action_target_change_and_address(admin, acme):
     text = text_of(shown(admin))
     assert "ada Retention changed acme 30 → forever 10.0.0.1" in text
     assert f"Today, {timezone.now():%-d %B %Y}" in text
+
+
+@pytest.mark.parametrize(
+    "zone", ["Pacific/Kiritimati", "Etc/GMT+12"]
+)  # at any time one has not the day of UTC
+def test_times_and_days_are_in_the_time_zone_of_the_profile(admin, acme, zone):
+    user = User.objects.get(username="ada")
+    profiles.set_time_zone(user, zone)
+    admin.force_login(user)
+    audit.record(acme, ADA, "retention.change", "acme", before=30, after=None)
+    at = AuditEntry.objects.get(action="retention.change").at.astimezone(ZoneInfo(zone))
+    text = text_of(shown(admin))
+    assert f"Time, {zone}" in text
+    assert f"Today, {at:%-d %B %Y} {at:%H:%M:%S} A ada Retention changed" in text
+
+
+def test_times_are_in_utc_without_a_time_zone_of_the_profile(admin, acme):
+    audit.record(acme, ADA, "retention.change", "acme", before=30, after=None)
+    text = text_of(shown(admin))
+    assert "Time, UTC" in text
+    assert f"{AuditEntry.objects.get(action='retention.change').at:%H:%M:%S}" in text
 
 
 def test_of_objects_only_the_changed_fields_are_shown(admin, acme):
@@ -214,7 +236,7 @@ def test_a_superuser_sees_who_tried_to_sign_in_under_an_unknown_name(sign_in):
 
 
 def test_it_shows_the_retention_of_entries(admin, acme):
-    assert "Entries are kept forever." in text_of(shown(admin))
+    assert "Entries are kept forever. Retention" in text_of(shown(admin))
     admin.post("/p/acme/settings/retention", {"kind": "audit", "days": "730"})
     html = shown(admin)
     assert "Entries are kept for 730 days." in text_of(html)

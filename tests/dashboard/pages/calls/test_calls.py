@@ -5,11 +5,9 @@ from datetime import UTC, datetime, timedelta
 from html import unescape
 
 import pytest
-from django.contrib.auth.models import User
 
 from dashboard.pages.calls.params import CALL_SORTS, TURN_SORTS
 from dashboard.pages.calls.queries import calls as call_queries
-from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import Project, Session
 from tests.support import build
 
@@ -23,34 +21,6 @@ def words(html):
 
 def ago(seconds):
     return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
-
-
-@pytest.fixture
-def project():
-    return Project.objects.create(slug="default")
-
-
-@pytest.fixture
-def feed(project):
-    def feed(*events, into=project):
-        lines = [build.line(event) for event in events]
-        assert ingest(Batch(into.pk, None, None, lines, "native")).rejected == []
-
-    return feed
-
-
-@pytest.fixture
-def see(client, project):
-    user = User.objects.create_user("reader")
-    project.memberships.create(user=user, role="viewer")
-    client.force_login(user)
-
-    def see(path):
-        answer = client.get(path)
-        assert answer.status_code == 200, path
-        return answer.content.decode()
-
-    return see
 
 
 def call(loop, number, name, seconds, *, is_error=False):

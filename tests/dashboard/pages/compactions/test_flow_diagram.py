@@ -11,7 +11,7 @@ from dashboard.compaction_analysis.messages import messages
 from dashboard.pages.compactions.flow_diagram import ROWS_MAX, SPAN_MAX, flow
 from tests.support import build
 
-SHEET = Path(__file__).parents[4] / "dashboard" / "static" / "css" / "pages" / "compactions.css"
+SHEET = Path(__file__).parents[4] / "static" / "css" / "pages" / "compactions.css"
 POOL = [
     *(build.user(f"message {n}") for n in range(30)),
     *(build.tool_result(f"c{n}", "long " * n, "bash") for n in range(10)),

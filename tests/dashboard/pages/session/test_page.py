@@ -94,6 +94,20 @@ def test_sub_agents_are_linked_both_ways_and_one_is_marked_as_not_recorded(feed,
     assert "sub-agent not recorded" in above.part("loop")
 
 
+def test_a_call_names_the_agent_that_it_ran(feed, see):
+    feed(
+        build.agent_start(),
+        build.turn_start(),
+        build.tool_start(),
+        build.tool_end(child="sub.b.1"),
+        build.turn_end(),
+    )
+    feed(*build.small_loop("sub.b.1", agent_id="researcher"))
+    session = Session.objects.get(session_id="s").pk
+
+    assert "researcher" in see(f"/p/default/sessions/{session}").part("loop")
+
+
 def test_the_link_to_a_sub_agent_is_no_part_of_the_control_that_opens_its_call(feed, see):
     feed(tape="05")
     parent = Session.objects.exclude(has_spawn=True).get()

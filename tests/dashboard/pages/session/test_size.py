@@ -55,7 +55,7 @@ def test_the_track_of_many_loops_is_drawn_from_a_sample(feed, monkeypatch):
 
 def test_a_page_of_large_turns_and_many_loops_has_at_most_120_kb(feed, session, see):
     # Three turns fit with room to spare: primary keys of a database in use have more digits.
-    long = "What the test says of it. " * 18
+    long = "What the test says of it. " * 16
 
     def turn(loop, n):
         call = f"c{n}"

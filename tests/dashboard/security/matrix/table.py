@@ -58,7 +58,7 @@ SESSION, LOOP = f"{P}sessions/<key:pk>", f"{P}sessions/<key:pk>/loops/<key:loop>
 SEVERAL = "of={session}"
 DOWNLOADS = (
     *("sessions", "attention", "evaluations", "leaderboard", "costs", "context", "compactions"),
-    *("insights", "what-if"),
+    *("insights", "what-if", "calls"),
 )
 
 PAGES = {
@@ -191,6 +191,7 @@ PAGES = {
     f"{P}views/<key:pk>/delete": post(Right.WRITE_SHARED_VIEWS),
     f"{P}calls": get("sort=-duration"),
     f"{SESSION}/turns": get("sort=-cost"),
+    **{f"{SESSION}/turns.{suffix}": get("sort=-cost") for suffix in ("csv", "json")},
     f"{SESSION}/files": get("action=edited"),
     f"{P}connect": get("agent=otlp"),
     f"{P}connect/token": post(Right.MANAGE_TOKENS, agent="otlp"),

@@ -42,6 +42,20 @@ def test_a_message_of_gemini_may_be_written_again_with_more_calls(record):
     assert ToolCall.objects.filter(loop=loop, state="done").count() == 3
 
 
+def test_a_request_of_gemini_that_the_user_cancelled_is_a_cancelled_loop(record):
+    call = gemini_call("c1", name="run_shell_command", status="cancelled")
+    lines = [GEMINI, gemini_user(1, "Go"), gemini(2, toolCalls=[call])]
+    lines += [
+        gemini(3, type="info", content="Request cancelled."),
+        gemini_user(4, "Again"),
+        gemini(5, content="Ok"),
+    ]
+
+    loops = record("gemini-cli", lines)
+
+    assert [(loop.outcome, loop.errors) for loop in loops] == [("cancelled", 0), ("completed", 0)]
+
+
 @pytest.mark.parametrize(
     ("output", "failed"),
     [

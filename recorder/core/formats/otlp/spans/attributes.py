@@ -21,7 +21,7 @@ _NO_IDS = frozenset((
     *("", "unknown", "undefined", "none", "null", "nil", "nan", "n/a", "na", "-", "-1", "false", "true"),
     *("anonymous", "default", "unset", "not set", "not_set", "not-set", "not specified", "missing"),
     *("invalid", "no-session", "no_session", "unknown-session", "unknown_session", "unknown-user"),
-    *("unknown_user", "object object"),
+    *("unknown_user", "object object", "unspecified", "not available", "no session", "not provided"),
 ))  # fmt: skip
 _BRACKETS = "\"'<>()[]{}"
 # A template that was never filled in, or a UUID of zeros.

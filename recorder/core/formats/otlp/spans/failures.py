@@ -18,10 +18,11 @@ from recorder.core.formats.otlp.spans.content.blocks import (
 from recorder.core.formats.otlp.spans.content.tools import gemini_answer, result_of, status_of
 from recorder.core.records import Json
 
-_ERRORS = (2, "STATUS_CODE_ERROR")  # codes of the status of a failed span
-_SUCCESS = (1, "STATUS_CODE_OK")
+# Codes of the status of a failed span, and of one that says success; a few senders leave the prefix out.
+_ERRORS = (2, "2", "STATUS_CODE_ERROR", "ERROR", "Error")
+_SUCCESS = (1, "1", "STATUS_CODE_OK", "OK", "Ok")
 _EXCEPTION = ("exception.message", "exception.type")
-# Log records of an exception in a span: of OpenTelemetry, which writes no span events any more, and of GenAI.
+# Span events or log records of an exception in a span: of OpenTelemetry, and of GenAI.
 RECORDS = frozenset(("exception", "gen_ai.client.operation.exception"))
 _NAMES = ("error.message", "error", "error.type")
 _LANGFUSE = ("langfuse.observation.status_message",)
@@ -113,5 +114,5 @@ def _reports_failure(attributes: Fields) -> bool:
 
 def _exception(events: Events) -> str:
     """Return the message of the first exception of a span; "" without one."""
-    found = [fields for event, fields in events if event == "exception"]
+    found = [fields for event, fields in events if event in RECORDS]
     return (first_text(found[0], _EXCEPTION) or "exception")[:500] if found else ""

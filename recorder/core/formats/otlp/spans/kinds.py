@@ -15,7 +15,8 @@ Kind = Literal["model", "tool", "agent", "frame", "noise", "note"]  # note: a lo
 # Attributes of usage and messages of a call.
 _IS_CALL = re.compile(
     r"gen_ai\.usage\.|gen_ai\.(?:input|output)\.messages$|gen_ai\.(?:prompt|completion)(?:\.|$)"
-    r"|llm\.(?:input|output)_messages\.|llm\.(?:token_count|usage)\.|ai\.usage\.|ai\.prompt\.messages$"
+    r"|llm\.(?:input|output)_messages\.|llm\.(?:prompts|completions)\.|llm\.(?:token_count|usage)\."
+    r"|ai\.usage\.|ai\.prompt\.messages$"
     r"|langfuse\.observation\.usage_details$"
 )
 _ORDER: tuple[Kind, ...] = ("model", "tool", "agent")  # of several kinds the first one counts
@@ -91,6 +92,7 @@ def _kinds(name: str, scope: str, attributes: Fields) -> Iterator[Kind | None]:
     yield _LANGFUSE.get(first_text(attributes, ("langfuse.observation.type",)).lower())
     yield _LANGSMITH.get(first_text(attributes, ("langsmith.span.kind",)).lower())
     yield "tool" if first_text(attributes, ("spring.ai.kind",)) == "tool_call" else None
+    yield "tool" if attributes.get("mcp.method.name") == "tools/call" else None
     yield _LAMINAR.get(first_text(attributes, ("lmnr.span.type",)).upper())
     yield _MLFLOW.get(first_text(attributes, ("mlflow.spanType",)).strip('"').upper())
     yield _BRAINTRUST.get(str(decoded_object(attributes.get("braintrust.span_attributes")).get("type")))

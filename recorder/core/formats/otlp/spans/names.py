@@ -183,6 +183,7 @@ PROVIDER = (
     "llm.provider",  # OI
     "llm.system",  # OI
     "ai.model.provider",  # Vercel AI SDK: openai.chat
+    "llm.vendor",  # traceloop, older releases
 )
 FRAMEWORKS = frozenset(("strands-agents", "autogen", "langgraph", "langchain", "crewai"))  # no providers
 RESPONSE_ID = ("gen_ai.response.id", "ai.response.id", "response_id", "llm.response.id")

@@ -31,14 +31,16 @@ def usage_of(attributes: Fields, runtime: str) -> dict[str, int] | None:
     output = _count(flat_out, inner, usage_names.JSON_OUTPUT)
     if total_in is None and output is None:
         return None
-    usage = {"total_in": total_in or 0, "output": output or 0} | _parts(attributes, inner)
+    stated = _parts(attributes, inner)
+    of_provider, leaves_out = _of_provider(attributes, total_in or 0)
+    usage = {"total_in": total_in or 0, "output": output or 0} | of_provider | stated
     if hour := first_count(attributes, usage_names.CACHE_WRITE_1H):
         usage["cache_write_1h"] = hour
     cached = usage.get("cache_read", 0) + usage.get("cache_write", 0)
     reasoning = usage.get("reasoning", 0)
     total = _count(first_count(attributes, usage_names.TOTAL_TOKENS), inner, usage_names.JSON_TOTAL)
     without_cache, without_reasoning = _left_out(usage, total, cached, reasoning)
-    if runtime in EXCLUDES_CACHE or without_cache:
+    if runtime in EXCLUDES_CACHE or without_cache or leaves_out:
         usage["total_in"] += cached
     elif usage["total_in"] < cached:  # a figure below its parts leaves them out after all
         usage["total_in"] += cached
@@ -52,9 +54,10 @@ def _of_response(attributes: Fields) -> Fields:
     """Return the usage in the response of a call, where a span has the response and no figure of its own."""
     for name in usage_names.RESPONSES:
         response = decoded_object(attributes.get(name))
-        for key in ("usage", "usage_metadata", "usageMetadata"):
-            if found := object_field(response, key):
-                return found
+        for holder in (response, object_field(response, "llm_output")):  # LangChain's
+            for key in ("usage", "usage_metadata", "usageMetadata", "token_usage"):
+                if found := object_field(holder, key):
+                    return found
     return {}
 
 
@@ -72,6 +75,27 @@ def _parts(attributes: Fields, inner: Fields) -> dict[str, int]:
         for name, (flat, details, keys) in parts.items()
     }
     return _by_words(attributes) | {name: count for name, count in found.items() if count is not None}
+
+
+def _of_provider(attributes: Fields, total_in: int) -> tuple[dict[str, int], bool]:
+    """Return figures in the metadata that a provider adds, and whether the input leaves cached tokens out.
+
+    Until release 5 the Vercel AI SDK passes on the input of Anthropic and Bedrock, which is without them, and
+    has cached tokens in part or only here. Metadata with the provider's own input figure says so itself.
+    """
+    providers = decoded_object(attributes.get(usage_names.PROVIDER_METADATA))
+    found: dict[str, int] = {}
+    leaves_out = False
+    for about in (each for each in providers.values() if isinstance(each, dict)):
+        fields = about | object_field(about, "usage")
+        for name, keys in usage_names.PROVIDER_PARTS.items():
+            if (count := first_count(fields, keys)) is not None:
+                found[name] = count
+        own = first_count(fields, ("input_tokens",))
+        has_details = any(name.startswith(usage_names.INPUT_DETAILS) for name in attributes)
+        is_without = total_in == own if own is not None else not has_details
+        leaves_out |= is_without and first_count(fields, usage_names.PROVIDER_EXCLUDED) is not None
+    return found, leaves_out
 
 
 def _object(inner: Fields, names: tuple[str, ...]) -> Fields:

@@ -184,6 +184,17 @@ JSON_COST = ("total", "total_cost", "response_cost", "cost", "estimated_cost")
 # Vercel's gateway, which name no total.
 PROVIDER_METADATA = "ai.response.providerMetadata"
 PROVIDER_COST = ("cost", "totalCost", "total_cost")
+PROVIDER_PARTS = {
+    "cache_read": ("cacheReadInputTokens", "cache_read_input_tokens", "cachedPromptTokens"),
+    "cache_write": ("cacheCreationInputTokens", "cacheWriteInputTokens", "cache_creation_input_tokens"),
+    "reasoning": ("reasoningTokens",),
+}
+# Of these the figures of Anthropic and Bedrock, which are no part of their input.
+PROVIDER_EXCLUDED = (
+    *("cacheReadInputTokens", "cache_read_input_tokens", "cacheCreationInputTokens"),
+    *("cacheWriteInputTokens", "cache_creation_input_tokens"),
+)
+INPUT_DETAILS = "ai.usage.inputTokenDetails."  # from release 6 on, whose input includes cached tokens
 COST_PARTS_JSON = "langfuse.observation.cost_details"
 # Objects of usage: of logfire for openai-agents, where cache and reasoning are only there, and of others.
 USAGE_JSON = (

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 from decimal import Decimal
 
@@ -310,3 +311,30 @@ def test_hostile_names_are_text_and_counts_that_do_not_add_up_are_reported(feed,
         assert "W" * 1_000 not in page.html
         why = "Their tokens were not reported, or the reported counts do not add up."
         assert f"No cost: claude-sonnet-4-6. {why}" in page.text
+
+
+def test_a_loss_of_calls_without_a_price_is_in_tokens_beside_costs(feed, session):
+    lines = json.dumps(carried_file.events()).replace(carried_file.CONFIG["model"], "house-model")
+    usage = {"input": 100, "output": 20, "cache_read": 0, "cache_write": 0}
+    answer = {
+        **build.assistant(),
+        "model": carried_file.CONFIG["model"],
+        "provider": "anthropic",
+        "usage": usage,
+    }
+    feed(
+        *json.loads(lines),
+        build.agent_start("s.b.1", config_snapshot=carried_file.CONFIG),
+        build.turn_start("s.b.1"),
+        build.turn_request("s.b.1"),
+        build.message_end("s.b.1", answer),
+        build.turn_end("s.b.1", message=answer, usage=usage),
+    )
+    follower.run_all()
+
+    page = session(query="?tab=context")
+
+    assert "Paid for context $" in page.text
+    lost = f"{carried_file.LOST_TOKENS:,} tokens"
+    assert f"Lost to cache misses {lost} no price, 1 of 24 turns" in page.text
+    assert f"1 cache miss sent {lost} again, without a price" in page.text

@@ -19,5 +19,5 @@ def test_a_session_links_the_one_that_it_continues(place, order):
     transcripts.record(*[files[at] for at in order], project=place.project)
 
     for name, above in (("new", "old"), ("newer", "new")):
-        assert f'continues <a class="link" href="{url_of(above)}">' in place.get(url_of(name))
+        assert f'continues <a class="link" dir="auto" href="{url_of(above)}">' in place.get(url_of(name))
     assert "continues <a" not in place.get(url_of("old"))

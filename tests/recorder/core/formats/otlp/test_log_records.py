@@ -1,9 +1,8 @@
 """What the plan of log records costs: it does not grow with the square of their number."""
 
-from time import process_time
-
 from recorder.core.formats.otlp.plan import log_records
 from recorder.core.formats.otlp.spans.digest import Digest
+from tests.support.count_calls import count_lines
 
 NAMES = ("codex.user_prompt", "codex.api_request", "codex.sse_event", "codex.tool_result")
 
@@ -18,15 +17,15 @@ def records(number):
     return found
 
 
-def seconds(number):
-    notes, began = records(number), process_time()
+def plan(notes):
     calls = log_records.calls_of(notes)
     tools = log_records.tools_of(notes, calls)
     log_records.add_failures(calls, notes, set())
-    assert len(calls) == len(tools) == number // len(NAMES)
+    assert len(calls) == len(tools) == len(notes) // len(NAMES)
     assert len({call.span.prompt for call in calls}) == len(calls)
-    return process_time() - began
 
 
-def test_sixteen_times_the_records_cost_less_than_eighty_times_as_much():
-    assert seconds(16_000) < 80 * min(seconds(1_000) for _ in range(3))
+def test_four_times_the_records_take_at_most_six_times_the_work():
+    few, many = records(200), records(800)
+
+    assert count_lines(plan, many) < 6 * count_lines(plan, few)

@@ -1,7 +1,6 @@
 """Whatever a sender makes of spans, twice as many take at most two and a half times the lines of code run."""
 
 import json
-import sys
 
 import pytest
 
@@ -9,6 +8,7 @@ from recorder.core.formats.otlp.spans.digest import Digest, Item
 from recorder.core.formats.otlp.spans.reading import read_item
 from recorder.core.formats.otlp.unit import Unit
 from tests.recorder.core.formats.otlp import build
+from tests.support.count_calls import count_lines
 
 START, SECOND = 10**18, 10**9
 NUMBER = 120
@@ -289,30 +289,12 @@ def circles(number):
         yield span(kind, f"s{each}", f"s{(each + 1) % number}", each)
 
 
-def lines_run(function):
-    """Return how many lines of code a function runs."""
-    number = 0
-
-    def count(_frame, event, _arg):
-        nonlocal number
-        number += event == "line"
-        return count
-
-    before = sys.gettrace()
-    sys.settrace(count)
-    try:
-        function()
-    finally:
-        sys.settrace(before)
-    return number
-
-
 def work(digests):
     """Return how many lines of code are run to plan and record spans, whose content is empty."""
     unit = Unit()
     for digest in digests:
         unit.add(digest)
-    return lines_run(lambda: unit.new_events(lambda digest: Item(digest, {}, [], {}, "")))
+    return count_lines(lambda: unit.new_events(lambda digest: Item(digest, {}, [], {}, "")))
 
 
 def work_of_results(number):
@@ -331,7 +313,7 @@ def work_of_results(number):
         unit.add(item.digest)
     of_print = {item.digest.print: item for item in items}
     events = []
-    run = lines_run(lambda: events.extend(unit.new_events(lambda digest: of_print[digest.print])))
+    run = count_lines(lambda: events.extend(unit.new_events(lambda digest: of_print[digest.print])))
     ended = [event for event in events if event["type"] == "ToolExecutionEnd"]
     assert [event["result"]["content"][0]["text"] for event in ended] == ["rain"] * number
     return run

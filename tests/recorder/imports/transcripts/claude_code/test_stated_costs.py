@@ -9,6 +9,8 @@ from django.urls import reverse
 
 from recorder.core.money.prices import Band, Rates
 from recorder.models import LoopRecord, Project, Session, Spending, Turn
+from recorder.operations import deletion
+from recorder.operations.audit import COMMAND
 from recorder.operations.integrity_check import findings
 from recorder.pricing import backfill, price_book
 from recorder.projection.rebuild import rebuild
@@ -71,7 +73,7 @@ def costs(project):
 
 def check(project):
     """Check that sums agree, and that a rebuild gives the same records under the same keys."""
-    assert [each for each in findings() if each.startswith("session")] == []
+    assert [*findings()] == []
     for session in Session.objects.filter(project=project):
         loops = [*session.loop_records.all()]
         for name in ("cost_nano", "input_tokens", "output_tokens", "uncached_tokens", "visible_tokens"):
@@ -173,6 +175,19 @@ def test_a_fork_of_a_session_without_a_statement_states_its_own_cost():
     second = first.fork("new").run("Two", 3 * CALL)
     for order in permutations((first, second)):
         assert costs(recorded(*order)) == {"old": (CALL,), "new": (3 * CALL, 2 * CALL)}
+
+
+def test_a_deleted_session_takes_its_rest_with_it_also_out_of_its_forks():
+    first = Stating(sessionId="old").run("One", 3 * CALL)
+    second = first.fork("new").run("Two", 7 * CALL)
+    project = recorded(first)
+    deletion.delete_session(project, "old", COMMAND)
+    assert not LoopRecord.objects.exists()
+    assert not Spending.objects.exclude(cost_nano=0).exists()
+
+    send(project, "claude-code", "new", [second.lines])
+
+    assert costs(project) == {"new": (CALL,)}
 
 
 def test_the_sum_stays_the_stated_one_when_prices_change():

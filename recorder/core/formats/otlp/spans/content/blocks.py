@@ -7,7 +7,7 @@ import re
 
 from recorder.core.formats.base import Fields, object_field, parse_arguments
 from recorder.core.formats.otlp.spans.attributes import decoded
-from recorder.core.formats.otlp.spans.content.media import media_text
+from recorder.core.formats.otlp.spans.content.media import media_text, text_without_bytes
 from recorder.core.records import Json
 
 # An exception as languages print it: its name and a colon at the start, or Python's traceback.
@@ -104,18 +104,22 @@ def blocks_of(message: Fields) -> list[Fields]:
     if isinstance(content, str) and (nested := _nested(content)):
         content = nested
     if isinstance(content, str):
-        found.append({"type": "text", "text": content})
+        found.append({"type": "text", "text": text_without_bytes(content)})
     elif isinstance(content, dict):
         found.append({"type": "text", "text": text_of_result(content)})
     elif isinstance(content, list):
         parts = [each for part in content for each in _nested_in(part) or (part,)]
         found += [found_block for part in parts if (found_block := _block(part)) is not None]
-    calls = message.get("tool_calls")
     known = {block.get("id") for block in found if block["type"] == "toolCall"}
-    for call in calls if isinstance(calls, list) else []:
-        if isinstance(call, dict) and (block := call_block(call))["id"] not in known:
-            found.append(block)
-    return found
+    return found + [block for block in _calls_beside(message) if block["id"] not in known]
+
+
+def _calls_beside(message: Fields) -> list[Fields]:
+    """Return the calls that a message has beside its content; OpenAI's API had one before `tool_calls`."""
+    calls = message.get("tool_calls")
+    found = [call_block(call) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    function = message.get("function_call")
+    return found + ([call_block(function)] if isinstance(function, dict) and not found else [])
 
 
 def _nested_in(part: Json) -> list[Json]:
@@ -163,7 +167,7 @@ def _block(part: Json) -> Fields | None:  # noqa: C901, PLR0911  one arm a form 
         return {"type": "text", "text": media}
     text = first_of(part, "text", "content")
     if isinstance(text, str):
-        return {"type": "text", "text": text}
+        return {"type": "text", "text": text_without_bytes(text)}
     is_empty = "" in (part.get("text"), part.get("content"))  # Gemini CLI writes it as type `unknown`
     if text is None and (is_empty or kind in ("output_text", "input_text", "text", "")):
         return None

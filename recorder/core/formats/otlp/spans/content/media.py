@@ -9,7 +9,11 @@ from recorder.core.records import Json
 
 _KINDS = ("image", "audio", "video", "document", "file")
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
+_MEDIA_TYPES = ("mime_type", "mimeType", "media_type", "mediaType")
 _BYTES = ("content", "data", "bytes", "blob", "base64", "file_data")
+_URL_TEXT = re.compile(
+    r"data:(image|audio|video|application)/[\w.+-]+;base64,[\w+/=-]*\s*"
+)  # a text of nothing else
 _LEAST = 200  # characters of bytes in base64: a shorter text may be one
 
 
@@ -33,6 +37,14 @@ def media_text(part: Fields) -> str | None:
     return None
 
 
+def text_without_bytes(text: str) -> str:
+    """Return a text, or what stands for it if it is a data URL and nothing else."""
+    match = _URL_TEXT.fullmatch(text) if text.startswith("data:") else None
+    if match is None:
+        return text
+    return f"[{'file' if match[1] == 'application' else match[1]}, {_amount(len(text))}]"
+
+
 def _size(holder: Fields, *, is_media: bool) -> int:
     for name in ("url", "image_url", "uri"):
         if isinstance(url := holder.get(name), str) and _DATA_URL.match(url):
@@ -45,8 +57,10 @@ def _name(part: Fields, holder: Fields, kind: str) -> str:
     url = next((url for name in ("url", "image_url", "uri") if isinstance(url := holder.get(name), str)), "")
     match = _DATA_URL.match(url)
     named = [part.get("modality"), kind, *(part if kind == "" else ()), match[1] if match else None]
-    named += [each.get(name) for each in (part, holder) for name in ("mime_type", "mimeType", "media_type")]
+    named += [each.get(name) for each in (part, holder) for name in _MEDIA_TYPES]
     texts = [each for each in named if isinstance(each, str)]
+    if kind == "file":  # the AI SDK writes so of any medium
+        texts.reverse()
     return next((each for text in texts for each in _KINDS if each in text), "blob")
 
 

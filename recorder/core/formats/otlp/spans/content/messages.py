@@ -31,7 +31,10 @@ from recorder.core.formats.otlp.spans.content.blocks import (
 from recorder.core.formats.otlp.spans.content.forms import has_parts, messages_in, opened
 from recorder.core.records import Json
 
-_INDEXED = re.compile(r"(llm\.(?:input|output)_messages|gen_ai\.(?:prompt|completion))\.(\d{1,6})\.(.+)")
+_INDEXED = re.compile(
+    r"(llm\.(?:(?:input|output)_messages|prompts|completions)|gen_ai\.(?:prompt|completion))\.(\d{1,6})\.(.+)"
+)
+_INDEXED_INPUT = ("llm.input_messages", "gen_ai.prompt", "llm.prompts")
 _UNMARKED_THOUGHTS = frozenset(("google-adk",))  # emitters that write a thought as a text like any other
 _ROLES = {
     "human": "user",
@@ -94,7 +97,7 @@ def messages_of(attributes: Fields, events: list[tuple[str, Fields]], runtime: s
     outputs = [_listed(attributes.get(name), "assistant") for name in names.OUTPUT_MESSAGES]
     for message in next((each for each in outputs if each), []):
         found.add_answer(message)
-    if not found.input and not found.output:
+    if not found.input or not found.output:
         _read_indexed(attributes, found)
     if not found.output:
         found.output = _vendor_answer(attributes)
@@ -215,11 +218,16 @@ def _blocks_of_answer(message: Json) -> list[Fields]:
 
 
 def _read_indexed(attributes: Fields, found: Messages) -> None:
-    """Read `llm.input_messages.N.message.…` and `gen_ai.prompt.N.…`; N may start at 1 and have gaps."""
+    """Read `llm.input_messages.N.message.…` and `gen_ai.prompt.N.…`; N may start at 1 and have gaps.
+
+    Input or output that is there in another form is left as it is.
+    """
     groups: dict[tuple[bool, int], Fields] = {}
     for name, value in attributes.items():
         if match := _INDEXED.fullmatch(name):
-            is_input = match[1] in ("llm.input_messages", "gen_ai.prompt")
+            is_input = match[1] in _INDEXED_INPUT
+            if found.input if is_input else found.output:
+                continue
             path = match[3].removeprefix("message.").split(".")
             _put(groups.setdefault((is_input, int(match[2])), {}), path, value)
     for is_input, number in sorted(groups):

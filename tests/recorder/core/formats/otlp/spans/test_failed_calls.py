@@ -83,3 +83,38 @@ def test_a_level_of_langfuse_is_an_error_unless_the_status_says_success():
         level = "ERROR" if more else "WARNING"
         [end] = of_type([span(kinds[0] | {"langfuse.observation.level": level}, **more)], "ToolExecutionEnd")
         assert not end["is_error"]
+
+
+@pytest.mark.parametrize("event", RECORDS)
+def test_an_exception_in_a_span_event_is_an_error_of_its_span(event):
+    [end] = of_type([span(CHAT, events=[(event, EXCEPTION)])], "TurnEnd")
+    assert end["message"]["error_message"] == "slow down"
+
+
+@pytest.mark.parametrize("code", [2, "2", "STATUS_CODE_ERROR", "ERROR", "Error"])
+def test_a_status_is_an_error_however_its_code_is_written(code):
+    [end] = of_type([span(CHAT, status={"code": code, "message": "slow down"})], "TurnEnd")
+    assert end["message"]["error_message"] == "slow down"
+
+
+@pytest.mark.parametrize("code", [1, "1", "STATUS_CODE_OK", "OK", "Ok"])
+def test_a_status_is_success_however_its_code_is_written(code):
+    [end] = of_type([span(CHAT | {"error.type": "retried"}, status={"code": code})], "TurnEnd")
+    assert "error_message" not in end["message"]
+
+
+@pytest.mark.parametrize("above", [True, False])
+def test_a_tool_of_a_server_without_an_operation_is_the_call_above_it_or_one_of_its_own(above):
+    agent = span({"gen_ai.operation.name": "invoke_agent"}, name="invoke_agent a", number=1, to=9)
+    own = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "t", "gen_ai.tool.call.id": "c"}
+    outer = span(own, name="execute_tool t", number=2, parent=1, at=1, to=4)
+    server = {"mcp.method.name": "tools/call", "gen_ai.tool.name": "t"}
+    client = span(server, name="tools/call t", number=3, parent=2 if above else 1, at=2, to=3)
+    status = {"code": 2, "message": "no city"}
+    inner = span(server, name="tools/call t", number=4, parent=3, at=2.1, to=2.9, scope="y", status=status)
+
+    items = [agent, *([outer] if above else []), client, inner]
+    for order in (items, items[::-1]):
+        [end] = of_type(order, "ToolExecutionEnd")
+        assert (end["tool_name"], end["is_error"]) == ("t", True)
+        assert end["result"]["content"][0]["text"] == "no city"

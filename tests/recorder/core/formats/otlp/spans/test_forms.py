@@ -158,3 +158,54 @@ def test_bytes_in_messages_are_named_and_measured():
     assert [block["text"] for block in end["message"]["content"]] == [
         "What is it?", "[image, 360 kB]", "[image, 5 kB]", "[image, 2.0 MB]", "[audio, 700 B]",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "shown"), [
+    ("data:image/png;base64," + "A" * 5_000, "[image, 5 kB]"),
+    ([{"type": "text", "text": "data:audio/wav;base64," + "A" * 700}], "[audio, 722 B]"),
+    ([{"type": "file", "mediaType": "image/png", "data": "A" * 5_000}], "[image, 5 kB]"),
+    ([{"type": "file", "mediaType": "application/pdf", "data": "A" * 5_000}], "[file, 5 kB]"),
+    ("data:text/plain, what is it?", "data:text/plain, what is it?"),
+    ("data:image/png;base64,AA and what is it?", "data:image/png;base64,AA and what is it?"),
+])  # fmt: skip
+def test_a_medium_is_named_by_its_type(content, shown):
+    sent = json.dumps([{"role": "user", "content": content}])
+    [end, *_] = of_type([span(CALL | {"gen_ai.input.messages": sent})], "MessageEnd")
+
+    assert [block["text"] for block in end["message"]["content"]] == [shown]
+
+
+INDEXED = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Weather?"}
+OPENINFERENCE = {
+    "llm.output_messages.0.message.role": "assistant",
+    "llm.output_messages.0.message.content": "Rain.",
+}
+
+
+@pytest.mark.parametrize("attributes", [
+    INDEXED | {"gen_ai.output.messages": json.dumps([{"role": "assistant", "content": "Rain."}])},
+    {"gen_ai.input.messages": json.dumps([USER])} | OPENINFERENCE,
+    INDEXED | OPENINFERENCE,
+    {"llm.prompts.0.role": "user", "llm.prompts.0.content": "Weather?",
+     "llm.completions.0.role": "assistant", "llm.completions.0.content": "Rain."},
+])  # fmt: skip
+def test_input_and_output_may_have_two_forms(attributes):
+    ends = of_type([span(CALL | attributes)], "MessageEnd")
+
+    texts = [[block["text"] for block in end["message"]["content"]] for end in ends]
+    assert texts == [["Weather?"], ["Rain."]]
+
+
+@pytest.mark.parametrize("attributes", [
+    {"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.function_call.name": "get_weather",
+     "gen_ai.completion.0.function_call.arguments": '{"city": "Oslo"}'},
+    {"gen_ai.output.messages": json.dumps([{
+        "role": "assistant", "content": None,
+        "function_call": {"name": "get_weather", "arguments": '{"city": "Oslo"}'},
+    }])},
+])  # fmt: skip
+def test_a_call_of_the_api_before_tool_calls_is_one(attributes):
+    [end] = of_type([span(CALL | attributes)], "MessageEnd")
+
+    [call] = end["message"]["content"]
+    assert (call["type"], call["name"], call["arguments"]) == ("toolCall", "get_weather", {"city": "Oslo"})

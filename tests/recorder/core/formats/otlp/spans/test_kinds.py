@@ -27,6 +27,8 @@ CHAT = {"gen_ai.operation.name": "chat"}
         ("execute_tool (merged)", {"gen_ai.operation.name": "execute_tool"}, "frame"),
         ("a", {"openinference.span.kind": "llm"}, "model"),
         ("a", {"traceloop.span.kind": "workflow"}, "agent"),
+        ("tools/call x", {"mcp.method.name": "tools/call"}, "tool"),
+        ("tools/list", {"mcp.method.name": "tools/list"}, "frame"),
         # The first row of the table that matches decides: model call, tool, agent, frame.
         ("a", {"gen_ai.operation.name": "invoke_agent", "openinference.span.kind": "LLM"}, "model"),
         ("a", {"gen_ai.operation.name": "execute_tool", "openinference.span.kind": "AGENT"}, "tool"),

@@ -93,6 +93,7 @@ def test_a_session_counts_before_a_thread_whatever_wrote_them():
 
 @pytest.mark.parametrize("word", [
     *("<none>", "(none)", "not set", "unset", "{}", "-1", "{{session_id}}", "${SESSION}", "unknown-session"),
+    *("unspecified", "not available", "no session"),
     "00000000-0000-0000-0000-000000000000",
 ])  # fmt: skip
 def test_words_and_templates_are_no_ids(word):

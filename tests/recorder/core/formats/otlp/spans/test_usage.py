@@ -152,3 +152,33 @@ def test_tokens_that_are_cached_for_an_hour_are_a_part_of_those_written(name):
     written = {f"{name}.cache_creation.ephemeral_1h_input_tokens": 10}
     usage = turn_end(FIGURES | written | {"gen_ai.usage.cache_creation.input_tokens": 30})["usage"]
     assert (usage["input"], usage["cache_write"], usage["cache_write_1h"]) == (70, 30, 10)
+
+
+FOUR = {"ai.usage.promptTokens": 10, "ai.usage.completionTokens": 20}  # releases of the Vercel AI SDK
+FIVE = {"ai.usage.inputTokens": 10, "ai.usage.outputTokens": 20, "ai.usage.totalTokens": 30}
+SIX = {
+    "ai.usage.inputTokens": 55,
+    "ai.usage.outputTokens": 20,
+    "ai.usage.inputTokenDetails.noCacheTokens": 10,
+}
+ANTHROPIC = {"cacheReadInputTokens": 40, "cacheCreationInputTokens": 5}
+RAW = {"usage": {"input_tokens": 10, "cache_read_input_tokens": 40, "cache_creation_input_tokens": 5}}
+
+
+@pytest.mark.parametrize(("figures", "metadata", "expected"), [
+    (FOUR, {"anthropic": ANTHROPIC}, (55, 40, 5)),
+    (FOUR, {"bedrock": {"usage": {"cacheReadInputTokens": 40, "cacheWriteInputTokens": 5}}}, (55, 40, 5)),
+    (FIVE | {"ai.usage.cachedInputTokens": 40}, {"anthropic": RAW | ANTHROPIC}, (55, 40, 5)),
+    (SIX, {"anthropic": RAW}, (55, 40, 5)),
+    (SIX, {"anthropic": ANTHROPIC}, (55, 40, 5)),
+    (FOUR, {"openai": {"cachedPromptTokens": 4}}, (10, 4, None)),
+    (FOUR, {"anthropic": {}}, (10, None, None)),
+])  # fmt: skip
+def test_cached_tokens_in_the_metadata_of_a_provider_are_read(figures, metadata, expected):
+    item = span({"ai.operationId": "ai.generateText.doGenerate", "ai.model.id": "m"} | figures
+                | {"ai.response.providerMetadata": json.dumps(metadata)})  # fmt: skip
+    usage = item.digest.usage
+
+    assert (usage["total_in"], usage.get("cache_read"), usage.get("cache_write")) == expected
+    assert usage["output"] == 20
+    assert "without_cache" not in usage
