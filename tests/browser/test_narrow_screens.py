@@ -122,6 +122,23 @@ def test_a_config_with_an_endless_name_stays_on_its_line(window, recorded, width
     assert room["height"] < 60
 
 
+@pytest.mark.parametrize("width", [390, 1440])
+def test_tables_of_integrity_have_the_same_columns_and_their_examples_in_view(window, server, width):
+    twice = [build.turn_end("twice.a.1", 5)] * 2
+    server.agent().send(build.agent_start("twice.a.1"), *twice, build.turn_start("never.started.1"))
+    page = window(viewport={"width": width, "height": 900}).open("/p/default/integrity")
+    edges = page.get_by_role("table").evaluate_all(
+        "all => all.map(one => [...one.querySelectorAll('th')].map(each => each.getBoundingClientRect().x))"
+    )
+    assert len(edges) > 1
+    assert all(each == pytest.approx(edges[0], abs=1) for each in edges)
+    for example in page.locator(".record-example").all():
+        example.locator("summary").click()
+        box = example.bounding_box()
+        assert box["height"] > 30, "it is open"
+        assert box["x"] + box["width"] <= width
+
+
 @pytest.mark.parametrize("is_known", [True, False])
 def test_on_a_phone_the_tab_that_is_shown_is_in_view(window, recorded, is_known):
     watched = window(viewport=PHONE)
