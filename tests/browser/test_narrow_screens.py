@@ -139,6 +139,24 @@ def test_tables_of_integrity_have_the_same_columns_and_their_examples_in_view(wi
         assert box["x"] + box["width"] <= width
 
 
+def test_labels_of_a_session_are_not_cut_and_leave_its_title_the_width(window, server):
+    metadata = {"runtime": "node 22.11", "environment": "staging", "team": "payments"}
+    task = {"role": "user", "content": [{"type": "text", "text": "Summarise the trade-offs of each plan"}]}
+    start = build.agent_start("labels.a.1", metadata=metadata)
+    server.agent().send(start, build.agent_end("labels.a.1", messages=[task]))
+    page = window(viewport={"width": 1440, "height": 900}).open("/p/default/sessions?since=all")
+    row = page.locator(".session-row", has_text="Summarise the trade-offs")
+    title, labels = row.locator("b").first, row.locator(".session-label").all()
+    assert len(labels) == len(metadata)
+    for part in (title, *labels):
+        assert part.evaluate("each => each.scrollWidth <= each.clientWidth")
+    cell = row.locator(".session-cell").bounding_box()
+    for label in labels:
+        box = label.bounding_box()
+        assert box["x"] + box["width"] <= cell["x"] + cell["width"]
+        assert box["y"] + box["height"] <= cell["y"] + cell["height"]
+
+
 @pytest.mark.parametrize("is_known", [True, False])
 def test_on_a_phone_the_tab_that_is_shown_is_in_view(window, recorded, is_known):
     watched = window(viewport=PHONE)
