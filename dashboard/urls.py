@@ -20,6 +20,7 @@ urlpatterns = [
     path("worker.js", notifications.worker, name="worker"),
     path("notifications/now", notifications.now, name="notifications-now"),
     path("notifications/mute", notifications.mute, name="notifications-mute"),
+    path("p/<slug:slug>/behind", shell.behind, name="behind"),
     path("p/<slug:slug>/", include([pattern for page in PAGES for pattern in page.urls])),
     path("s/", include(share_links)),
     path("api/v1/", api.urls),

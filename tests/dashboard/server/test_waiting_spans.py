@@ -97,8 +97,8 @@ def busy_look_up():
         release.set()
 
 
-def get(place, path, query="", status=200):
-    answer = request(path, headers=[HOST, place.cookie], query=query)
+def get(place, path, query="", status=200, headers=()):
+    answer = request(path, headers=[HOST, place.cookie, *headers], query=query)
     assert answer.status == status
     return answer
 
@@ -120,6 +120,35 @@ def test_a_shared_page_says_how_far_behind_it_is(behind, limits):
         page = get(behind, f"/s/{link.secret}").body.decode()
 
     assert "12 s behind" in page
+
+
+def test_an_open_page_asks_again_until_the_spans_are_read(behind, limits):
+    ask, query = f"/p/{behind.project.slug}/behind", "live=1"
+    with held_writer(limits):
+        page = get(behind, behind.sessions()).body.decode()
+        limits.is_over = True
+        answer = get(behind, ask, query).body.decode()
+    for html in (page, answer):
+        assert f'hx-get="{ask}?{query}"' in html
+        assert 'hx-trigger="every 5s"' in html
+    assert "Spans that came last may still be missing" in answer
+
+    limits.is_over = False
+    assert get(behind, ask, query).body.strip() == b""
+
+
+def test_a_page_without_a_socket_is_told_to_reload_when_the_spans_are_read(behind, limits):
+    here = b"http://" + HOST[1] + f"/p/{behind.project.slug}/calls?q=x".encode()
+    headers = [(b"hx-request", b"true"), (b"hx-current-url", here)]
+    with held_writer(limits):
+        page = get(behind, f"/p/{behind.project.slug}/calls").body.decode()
+    assert f'hx-get="/p/{behind.project.slug}/behind"' in page
+
+    answer = get(behind, f"/p/{behind.project.slug}/behind", headers=headers).body.decode()
+
+    assert "have been read" in answer
+    assert "hx-get" not in answer
+    assert f'href="/p/{behind.project.slug}/calls?q=x"' in answer
 
 
 def test_an_answer_of_the_read_api_names_how_far_behind_it_is(behind, limits):

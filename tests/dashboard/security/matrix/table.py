@@ -88,6 +88,7 @@ PAGES = {
     **{f"{P}{name}.{suffix}": get() for name in DOWNLOADS for suffix in ("csv", "json")},
     **{f"{P}search.{suffix}": get("q=fix") for suffix in ("csv", "json")},
     **{f"{P}{name}": get() for name in DOWNLOADS},
+    f"{P}behind": get(),
     f"{P}sessions/delete": (
         form(Right.DELETE_SESSIONS, SEVERAL, 200, 400, of="{session}", confirm="no"),
         post(Right.DELETE_SESSIONS, of="{session}", confirm="1"),
