@@ -37,6 +37,7 @@ function palette(url, press) {
   const options = () => [...list.querySelectorAll('[role="option"]')];
   let latest = 0;
   let soon;
+  let isEntered = false; // Enter was pressed before the results of what is typed had come
 
   function choose(option) {
     for (const each of options()) each.ariaSelected = String(each == option);
@@ -61,10 +62,15 @@ function palette(url, press) {
     }
     list.ariaBusy = "false";
     choose(options()[0]);
+    if (isEntered) options()[0]?.click();
+    isEntered = false;
   }
 
   input.addEventListener("input", () => {
     clearTimeout(soon);
+    latest++; // results of what was typed before are not shown
+    isEntered = false;
+    list.ariaBusy = "true";
     soon = setTimeout(search, 80);
   });
   input.addEventListener("keydown", (event) => {
@@ -73,7 +79,9 @@ function palette(url, press) {
     const to = { ArrowDown: (at + 1) % all.length, ArrowUp: (at - 1 + all.length) % all.length, Enter: at }[event.key];
     if (to == null || event.isComposing) return;
     event.preventDefault();
-    event.key == "Enter" ? all[at]?.click() : choose(all[to]);
+    if (event.key != "Enter") choose(all[to]);
+    else if (list.ariaBusy == "true") isEntered = true;
+    else all[at]?.click();
   });
   list.addEventListener("click", (event) => {
     const option = event.target.closest("[data-press-key]");
@@ -83,6 +91,7 @@ function palette(url, press) {
   });
   dialog.addEventListener("close", () => {
     input.value = "";
+    isEntered = false;
   });
   const show = dialog.showModal.bind(dialog);
   dialog.showModal = () => {

@@ -138,6 +138,27 @@ def test_text_typed_for_the_search_while_a_page_loads_reaches_it(held, session):
     assert value(page, SEARCH) == "we t"
 
 
+def test_enter_in_the_palette_opens_the_first_result_of_what_is_typed(window, session):
+    """Not of what was typed before: it waits for the results."""
+    page = window(viewport={"width": 1440, "height": 900}).open("/p/default/sessions")
+    page.keyboard.press("Control+k")
+    page.get_by_role("option", selected=True).wait_for()
+    waiting = []
+
+    def wait(route):
+        waiting.append(route)
+
+    page.route(re.compile(r"/find\?q=integrity"), wait)
+    with page.expect_request(re.compile(r"/find\?q=integrity")):
+        page.keyboard.type("integrity")
+        page.keyboard.press("Enter")
+    page.evaluate(FRAMES)
+    assert page.url.endswith("/sessions")
+    for route in waiting:
+        route.continue_()
+    page.wait_for_url("**/integrity")
+
+
 def test_text_typed_for_the_palette_while_its_script_loads_reaches_it(held):
     page, waiting, let_go = held("/p/default/sessions", r"/shell/palette\.")
     page.locator("[data-connection=live]").wait_for()

@@ -106,3 +106,15 @@ def test_the_number_of_queries_does_not_grow(client, project, reader, django_ass
 
     with django_assert_num_queries(QUERIES):
         found(client, "s")
+
+
+def test_a_path_offers_the_sessions_that_used_the_file(client, project, reader):
+    record(project, *Loop("one").whole("first"))
+
+    words = found(client, "src/ledger.py")
+
+    assert words[0] == "Sessions that used the file “src/ledger.py”"
+    html = client.get("/p/default/find", {"q": "src/ledger.py"}).content.decode()
+    assert 'href="/p/default/sessions?q=file%3Asrc%2Fledger.py&amp;since=all"' in html
+    assert found(client, "app.py")[0] == "Sessions that used the file “app.py”"
+    assert not any("used the file" in each for q in ("3.5", "e.g. this", "a") for each in found(client, q))
