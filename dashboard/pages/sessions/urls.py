@@ -6,6 +6,7 @@ from dashboard.pages.sessions import deletion, views
 
 urlpatterns = [
     path("sessions", views.index, name="sessions"),
+    path("sessions/dearest", views.dearest, name="sessions-dearest"),
     path("sessions/delete", deletion.delete, name="sessions-delete"),
     path("sessions/export", views.export, name="sessions-export"),
     path("sessions.csv", views.as_csv, name="sessions-csv"),

@@ -5,7 +5,7 @@ from functools import partial
 from django.core.handlers.asgi import ASGIRequest
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -73,6 +73,17 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
         ),
     }
     return render(request, "sessions/index.html", context)
+
+
+@require_safe
+@member
+def dearest(request: HttpRequest, project: Project) -> HttpResponse:
+    """Redirect to the session with the highest cost of those that match; without one to the list."""
+    filters = Filters.parse(request.GET, request.user.pk)
+    found = queries.dearest(project.pk, filters, timezone.now())
+    return redirect(
+        links.session(project.slug, found) if found else f"{links.sessions(project.slug)}{filters.query}"
+    )
 
 
 @require_safe

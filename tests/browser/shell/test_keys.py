@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.browser.axe import serious
-from tests.browser.shell.session_keys import notes, turns_of
+from tests.browser.shell.list_keys import attention, calls, costs, dearest, period
+from tests.browser.shell.session_keys import failed_call, notes, timeline, turns_of
 from tests.support import build
 
 TAPES = Path(__file__).parents[2] / "tapes" / "phi-core"
@@ -23,11 +24,9 @@ def recorded(server):
     server.agent().send(*tape)
     long = [build.agent_start("long.a.1", at=0)]
     for n in range(30):
-        long += [build.turn_start("long.a.1", index=n), build.turn_end("long.a.1")]
+        long += [build.turn_start("long.a.1", index=n), build.turn_end("long.a.1", tokens=1_000)]
     server.agent().send(*long, build.agent_end("long.a.1"))
-    failed = [build.agent_start("failed.a.1"), build.turn_start("failed.a.1"), build.tool_start("failed.a.1")]
-    failed += [build.tool_end("failed.a.1", is_error=True), build.turn_end("failed.a.1")]
-    server.agent().send(*failed, *build.small_loop("failed.a.2"))
+    server.agent().send(*failed_call("failed.a.1"), *build.small_loop("failed.a.2"))
     items = server.read("/api/v1/sessions")["items"]
     return {item["session_id"]: item["url"] for item in items} | {
         "evaluation": next(item["url"] for item in items if item["groups"])
@@ -38,14 +37,6 @@ def close(page):
     """Close the dialog, and wait until the page has the focus again."""
     page.keyboard.press("Escape")
     page.wait_for_function("() => !document.activeElement.closest('dialog')")
-
-
-# Waits for a module that the page imports by itself.
-LOADED = """async (name) => {
-  const find = () => performance.getEntriesByType("resource").find((each) => each.name.includes(name));
-  while (!find()) await new Promise((done) => setTimeout(done, 10));
-  await import(find().name);
-}"""
 
 
 def at(page, part):
@@ -70,16 +61,27 @@ def keys_of_the_sheet(page):
     return dict(groups)
 
 
-@pytest.mark.parametrize("group", ["Everywhere", "Lists", "Sessions", "A session"])
+GROUPS = ("Everywhere", "Lists", "Sessions", "Attention", "Costs", "Calls", "A session")
+
+
+@pytest.mark.parametrize("group", GROUPS)
 def test_every_key_of_the_sheet_works(window, recorded, group):
-    walks = {"Everywhere": everywhere, "Lists": lists, "Sessions": sessions, "A session": a_session}
+    walks = {
+        "Everywhere": [everywhere],
+        "Lists": [lists, period],
+        "Sessions": [sessions, dearest],
+        "Attention": [attention],
+        "Costs": [costs],
+        "Calls": [calls],
+        "A session": [a_session],
+    }
     page = window(viewport={"width": 1440, "height": 700}).open("/p/default/sessions")
     shown = keys_of_the_sheet(page)
-    assert set(shown) == set(walks)
+    assert set(shown) == set(walks) == set(GROUPS)
     page.reload()
     page.locator("[data-connection=live]").wait_for()
 
-    assert set(shown[group]) == set(walks[group](page, recorded))
+    assert set(shown[group]) == {key for walk in walks[group] for key in walk(page, recorded)}
 
 
 def everywhere(page, recorded):
@@ -260,27 +262,6 @@ def a_session(page, recorded):
     page.goto(page.url.split("/p/")[0] + recorded["long"])
     page.locator("[data-connection=live]").wait_for()
     yield from timeline(page)
-
-
-def timeline(page):
-    page.keyboard.press("2")
-    page.wait_for_url(lambda url: "tab=timeline" in url)
-    page.locator("[data-timeline]").wait_for()
-    for key, inside in (("+", "zoom="), ("+", "zoom="), ("-", "zoom="), ("0", "tab=timeline")):
-        before = page.url
-        page.keyboard.press(key)
-        page.wait_for_url(lambda url, before=before: url != before)
-        page.locator("[data-timeline]").wait_for()
-        assert inside in page.url
-        yield key
-    assert "zoom=" not in page.url
-    box = page.locator("[data-timeline] .waterfall-lane").first.bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 5)
-    page.evaluate(LOADED, "timeline_zoom")
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 5)
-    page.mouse.up()
-    page.wait_for_url(lambda url: "zoom=" in url)
 
 
 def replay(page):

@@ -145,6 +145,12 @@ class Header:
         return "" if links.is_as_of() else links.what_if(self.slug, session=self.session_id)
 
     @property
+    def dearest_url(self) -> str:
+        """Return the link to the turn that cost most; "" with one turn, without costs, and if shared."""
+        is_choice = self.turns > 1 and bool(self.totals.cost_nano) and not is_shared()
+        return links.jump(self.slug, self.pk, "dearest") if is_choice else ""
+
+    @property
     def waiting_url(self) -> str:
         return links.jump(self.slug, self.pk, "waiting")
 

@@ -10,6 +10,7 @@ from dashboard.pages.sessions.queries.facets import cheap_count as cheap_count
 from dashboard.pages.sessions.queries.facets import menus as menus
 from dashboard.pages.sessions.queries.facets import views as views
 from dashboard.pages.sessions.queries.figures import figures as figures
+from dashboard.pages.sessions.queries.list import dearest as dearest
 from dashboard.pages.sessions.queries.list import every as every
 from dashboard.pages.sessions.queries.list import matching as matching
 from dashboard.pages.sessions.queries.rows import rows as rows

@@ -24,6 +24,12 @@ def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Session]
     return session_filter.matching(project, filters.wanted(now)).filter(query)
 
 
+def dearest(project: int, filters: Filters, now: datetime) -> int | None:
+    """Return the key of the session with the highest cost of those that match; None if none has a cost."""
+    paid = matching(project, filters, now).filter(cost_nano__gt=0)
+    return session_filter.SORTS["-cost"].sort(paid).values_list("pk", flat=True).first()
+
+
 def few(project: int, filters: Filters, now: datetime) -> list[int] | None:
     """Return the keys of the sessions that match, if these are at most `FEW`; None if no scan is needed.
 

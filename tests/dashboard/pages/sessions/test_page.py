@@ -302,3 +302,18 @@ def test_with_too_many_loops_the_newest_are_measured_without_sparklines(see, fee
     shown = see()
     assert "Loop time, p95 1m 00s p50 50s" in shown.text
     assert '<svg class="sparkline' not in shown.html
+
+
+def test_the_dearest_session_of_the_list_is_one_address_away(client, see, feed):
+    feed(*spending("a.x.1", 10_000), *spending("b.x.1", 900_000), *spending("c.x.1", 9, LOCAL))
+    page = see()
+    pks = dict(Session.objects.values_list("session_id", "pk"))
+
+    def leads_to(query):
+        return client.get(f"/p/default/sessions/dearest{query}")["Location"]
+
+    assert 'href="/p/default/sessions/dearest?" data-key="D"' in page.html
+    assert leads_to("") == f"/p/default/sessions/{pks['b']}"
+    assert leads_to("?q=cost%3A%3C1") == f"/p/default/sessions/{pks['a']}"
+    assert leads_to("?q=nothing") == "/p/default/sessions?q=nothing"
+    assert leads_to("?sort=cost&q=cost%3A%3C1") == f"/p/default/sessions/{pks['a']}"

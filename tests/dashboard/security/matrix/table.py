@@ -93,6 +93,7 @@ PAGES = {
         form(Right.DELETE_SESSIONS, SEVERAL, 200, 400, of="{session}", confirm="no"),
         post(Right.DELETE_SESSIONS, of="{session}", confirm="1"),
     ),
+    f"{P}sessions/dearest": get("", 302),
     f"{P}sessions/export": get(SEVERAL),
     f"{P}sessions/compare": get("of={session}&of={other_session}"),
     f"{P}sessions/note": form(Right.WRITE_NOTES, SEVERAL, 200, 302, text="noted"),
