@@ -6,8 +6,8 @@ import pytest
 
 from recorder.access import tokens
 from recorder.core.formats.registry import OTLP
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ingest.otlp.endpoint import PRODUCER
-from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import AccessToken, JournalEvent, LoopRecord, QuarantinedLine, Session
 from recorder.projection.rebuild import rebuild
 from tests.recorder.core.formats.otlp import build

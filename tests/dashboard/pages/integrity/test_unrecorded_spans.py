@@ -12,8 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from dashboard.pages.integrity.queries.lists import SOURCES
 from recorder.access import tokens
 from recorder.core.formats.registry import OTLP
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ingest.otlp.endpoint import PRODUCER
-from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import AccessToken, Project
 from tests.recorder.core.formats.otlp.spans.lines import START, pairs
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import EventRecord, LoopRecord, Project, Session, ToolCall, TranscriptLine, Turn
 from recorder.projection.rebuild import rebuild
 from tests.recorder.journal.spans import captures

@@ -1,0 +1,19 @@
+"""The way of a batch to the writer, within the rate of its token."""
+
+from __future__ import annotations
+
+from recorder.ingest.commit.writer import writer
+from recorder.ingest.limits.rate_limit import rates
+from recorder.journal.batch import Batch, Receipt
+
+
+async def submit(batch: Batch) -> Receipt:
+    """Write a batch if its token is within its rate; return the receipt.
+
+    Raises:
+        Gap, Superseded, Mixed or Busy: nothing is stored.
+    """
+    rates.ask(batch.token)
+    receipt = await writer().submit(batch)
+    rates.count(batch)
+    return receipt
