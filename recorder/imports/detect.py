@@ -17,7 +17,8 @@ from loopscope_client.transcripts.documents import is_bare_head
 from loopscope_client.transcripts.files import Skipped, last_write, outside, refusal, walk
 from recorder.core.formats import registry
 from recorder.core.formats.base import strip_sse_framing
-from recorder.core.formats.registry import OTLP, TRANSCRIPTS
+from recorder.core.formats.registry import TRANSCRIPTS
+from recorder.core.sources import OTLP
 from recorder.imports.gzip_file import OverBoundError, open_gzip
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.stores import sqlite_snapshot

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from recorder.core.formats.registry import OTLP
+from recorder.core.sources import OTLP
 from recorder.imports.detect import opened
 from recorder.imports.gzip_file import OverBoundError
 from recorder.imports.report import Report, UnusableError

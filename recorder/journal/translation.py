@@ -13,9 +13,10 @@ from typing import cast
 
 from recorder.core.formats import ForeignLine, InvalidLineError
 from recorder.core.formats.base import Fields, Reader, Translation
-from recorder.core.formats.registry import MERGED, READERS, SETTLED, TRANSCRIPTS
+from recorder.core.formats.registry import READERS, SETTLED, TRANSCRIPTS
 from recorder.core.formats.transcripts.claude_code import ClaudeCodeReader
 from recorder.core.formats.transcripts.repeats import SharingReader
+from recorder.core.sources import MERGED
 from recorder.database import sql
 from recorder.journal.batch import Dropped
 from recorder.journal.removal.tombstones import Tombstones, of_producer

@@ -23,12 +23,12 @@ from recorder.core.context import EventContext
 from recorder.core.event_time import happened_at
 from recorder.core.events import AgentEnd, TurnEnd, Usage, UsageReported
 from recorder.core.events.base import construct
-from recorder.core.formats.registry import Convention
 from recorder.core.money import prices, token_counts, usage
 from recorder.core.money.prices import MAX_NANO, PriceKey
 from recorder.core.money.segments import segment
 from recorder.core.money.usage import UNKNOWN_PROVIDERS
 from recorder.core.records import Group, Json, Loop, ModelConfig, Turn
+from recorder.core.sources import Convention
 from recorder.core.spend import CostSource, Spend
 
 _NO_USAGE = construct(Usage, input=0, output=0)

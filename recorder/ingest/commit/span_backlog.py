@@ -25,7 +25,7 @@ from typing import cast
 
 from django.db import connection, transaction
 
-from recorder.core.formats.registry import OTLP
+from recorder.core.sources import OTLP
 from recorder.database import sql
 from recorder.database.errors import STORE_ERRORS, Busy, StoreError, raise_as_store_error
 from recorder.ingest.commit import unreadable_spans

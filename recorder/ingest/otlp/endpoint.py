@@ -13,8 +13,8 @@ from django.conf import settings
 
 from recorder.access.client_address import scope_address
 from recorder.asgi.scope import Receive, Scope, Send, header
-from recorder.core.formats.registry import OTLP
 from recorder.core.formats.structure import has_more_values, is_deeper, opening_brackets
+from recorder.core.sources import OTLP
 from recorder.database.errors import Busy
 from recorder.ingest import metrics
 from recorder.ingest.auth import Grant

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from recorder.core.formats.registry import OTLP
+from recorder.core.sources import OTLP
 from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ingest.otlp.endpoint import PRODUCER
 from recorder.journal.append import Journal

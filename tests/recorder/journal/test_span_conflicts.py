@@ -5,7 +5,7 @@ import json
 import pytest
 
 from recorder.access import tokens
-from recorder.core.formats.registry import OTLP
+from recorder.core.sources import OTLP
 from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ingest.otlp.endpoint import PRODUCER
 from recorder.models import AccessToken, JournalEvent, LoopRecord, QuarantinedLine, Session

@@ -14,7 +14,7 @@ from channels.db import database_sync_to_async
 from django.core.management import call_command
 from django.db import connection
 
-from recorder.core.formats.registry import OTLP
+from recorder.core.sources import OTLP
 from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ingest.commit.span_backlog import PRODUCER, Backlog
 from recorder.journal.read import texts

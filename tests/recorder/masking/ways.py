@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from django.core.management import call_command
 
-from recorder.core.formats.registry import OTLP
+from recorder.core.sources import OTLP
 from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ingest.commit.span_backlog import PRODUCER
 from recorder.masking.streams.tails import LEADING

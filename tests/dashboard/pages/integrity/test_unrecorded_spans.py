@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from dashboard.pages.integrity.queries.lists import SOURCES
 from recorder.access import tokens
-from recorder.core.formats.registry import OTLP
+from recorder.core.sources import OTLP
 from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ingest.otlp.endpoint import PRODUCER
 from recorder.models import AccessToken, Project

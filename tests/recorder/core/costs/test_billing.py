@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from recorder.core.money import billing
+from recorder.core.costs import billing
 from recorder.core.money.prices import Band, Price, Rates
 from recorder.core.records import Group, Loop, Turn
 from tests.support.build import (

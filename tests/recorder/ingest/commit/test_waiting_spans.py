@@ -9,7 +9,7 @@ from channels.db import database_sync_to_async
 
 from dashboard.server import waiting_spans
 from recorder.access import tokens
-from recorder.core.formats.registry import OTLP
+from recorder.core.sources import OTLP
 from recorder.database.errors import Busy
 from recorder.ingest.commit import bisect, span_backlog
 from recorder.ingest.commit.span_backlog import PRODUCER, Backlog

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from recorder.core.formats.registry import OTLP
+from recorder.core.sources import OTLP
 from recorder.ingest.commit.pipeline import Batch, record
 from recorder.ingest.otlp.endpoint import PRODUCER
 from recorder.journal.batch import Receipt
