@@ -29,9 +29,7 @@ ALL: tuple[Source, ...] = (
     Source(name=NATIVE),
     Source(name=CLIENT),
     Source(name="cagent", runtime="cagent", usage_convention="beside", sends_total=False),
-    Source(
-        name="aidaemon", runtime="aidaemon", usage_convention="beside", sends_total=False
-    ),  # caches nothing
+    Source(name="aidaemon", runtime="aidaemon", usage_convention="beside", sends_total=False),
     Source(name="grida", runtime="Grida"),
     *(
         Source(

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from recorder.core.sources import OTLP
-from recorder.imports.detect import opened
-from recorder.imports.gzip_file import OverBoundError
+from recorder.imports.gzip_file import OverBoundError, opened
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.submit import stored
 from recorder.ingest.commit.pipeline import Batch

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from recorder.core.sources import OTLP
 from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ingest.commit.span_backlog import PRODUCER
-from recorder.masking.streams.tails import LEADING
+from recorder.masking.unfinished.tails import LEADING
 from tests.recorder.journal.spans import pairs
 from tests.support.build import (
     agent_end,

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from recorder.masking.regex import Regex, RegexSet
 from recorder.masking.rule import Rule
-from recorder.masking.streams.prefixes import Prefix, prefixes_of
 from recorder.masking.unescape import texts_of
+from recorder.masking.unfinished.prefixes import Prefix, prefixes_of
 
 PUBLIC = 140  # characters of a pattern; longer ones are searched by their literals
 WORD_MIN, WORD = 14, 60  # of a part of a key before its anchor, in characters
