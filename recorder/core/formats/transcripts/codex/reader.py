@@ -7,7 +7,6 @@ those of its parent that started them. The result of the call that spawned it na
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import cast
 
@@ -20,7 +19,7 @@ from recorder.core.formats.base import (
     parse_time,
     text_field,
 )
-from recorder.core.formats.transcripts.codex_items import (
+from recorder.core.formats.transcripts.codex.items import (
     HOSTED,
     ITEMS,
     QUESTION,
@@ -36,6 +35,7 @@ from recorder.core.formats.transcripts.codex_items import (
     total_of,
     usage_of,
 )
+from recorder.core.formats.transcripts.codex.record_types import TYPES
 from recorder.core.formats.transcripts.fields import (
     before,
     forget_first,
@@ -53,20 +53,6 @@ AGENT = "codex"
 LINKED_MAX = 1_000  # calls of a task whose sub-agents are known
 _BY_USER = frozenset(("interrupted", "user_interrupted"))  # reasons of an abort
 _SPAWNED = frozenset(("item_completed", "collab_agent_spawn_end"))  # may name the sub-agent of a call
-TYPES = frozenset(
-    (
-        *("session_meta", "response_item", "event_msg", "turn_context", "token_usage_record"),
-        *("world_state", "compacted", "inter_agent_communication_metadata", "inter_agent_communication"),
-        *("security_risk_score", "realtime_item"),
-    )
-)
-
-
-def detects(line: Mapping[str, object]) -> bool:
-    """Return whether a line is of a rollout of Codex."""
-    if "instructions" in line and "git" in line and "id" in line:  # the head of an older release
-        return True
-    return line.get("type") in TYPES and isinstance(line.get("payload"), dict) and "timestamp" in line
 
 
 class CodexReader:
