@@ -135,6 +135,8 @@ class GeminiCliReader:
         text = text_of(content)
         if not text or is_context(text):
             return []
+        if self._is_child and self._loop is not None:  # its program writes to it, as when it called no tool
+            return self._loop.prompt(text, now)
         events = self._begin(line.get("id"), now)
         assert self._loop is not None
         return events + self._loop.prompt(text, now)

@@ -114,3 +114,17 @@ def test_a_sub_agent_of_gemini_is_a_session_below_its_caller(record):
     assert (below.session.session_id, below.turns, below.outcome) == ("k3x9ab", 2, "completed")
     ref = below.spawned_by.get()
     assert (ref.loop, ref.tool_name) == (main, "codebase_investigator")
+
+
+def test_a_message_that_the_program_writes_to_a_sub_agent_begins_no_loop(record):
+    child = {**GEMINI, "sessionId": "g2", "kind": "subagent"}
+    final = gemini_call("c1", "Done", name="complete_task")
+    lines = [child, gemini_user(1, "Look"), gemini(2, content="Hm"), {"$set": {"lastUpdated": "now"}}]
+    lines += [
+        gemini_user(3, "You have stopped calling tools without finishing."),
+        gemini(4, toolCalls=[final]),
+    ]
+
+    (loop,) = record("gemini-cli", lines)
+
+    assert (loop.turns, loop.tool_calls, loop.output_tokens, loop.outcome) == (2, 1, 30, "completed")
