@@ -11,6 +11,8 @@ TYPES = frozenset(
         *("security_risk_score", "realtime_item"),
     )
 )
+STARTS = frozenset(("task_started", "turn_started"))  # marks of a task in `event_msg`
+ENDS = frozenset(("task_complete", "turn_complete", "turn_aborted"))
 
 
 def detects(line: Mapping[str, object]) -> bool:
