@@ -270,7 +270,7 @@ class ClaudeCodeReader:
         calls = [block for block in blocks if block["type"] == "toolCall"]
         for call in calls:
             self._tracks.note_call(track, call)
-            if call["name"] in contents.QUESTIONS and not track:
+            if call["name"] in contents.QUESTIONS:
                 events += loop.wait_for(str(call["id"]))
         for result in contents.hosted_results(message.get("content")):
             call_id, failed = text_field(result, "tool_use_id"), contents.is_failed_result(result)

@@ -230,3 +230,16 @@ def test_what_the_program_answers_itself_when_a_session_is_resumed_is_no_call(re
     loops = record("claude-code", claude.lines)
 
     assert [(loop.turns, loop.errors, loop.outcome) for loop in loops] == [(1, 0, "completed")] * 2
+
+
+def test_a_question_of_a_sub_agent_waits_until_a_person_answers(project, record):
+    claude = Claude(agentId="a1", isSidechain=True)
+    claude.prompt("Look")
+    claude.answer("m1", use("c1", "AskUserQuestion"), stop="tool_use")
+    begin(project, "claude-code", claude.lines)
+    assert Session.objects.get().waiting == 1
+
+    claude.result("c1", "Blue")
+    claude.answer("m2", text("Done"))
+    (loop,) = record("claude-code", claude.lines)
+    assert (loop.waiting, loop.turns, loop.tool_calls, loop.outcome) == (0, 2, 1, "completed")
