@@ -179,7 +179,7 @@ class PiReader:
             error=error if stop == "error" else "",
         )
         events += loop.set_usage(*_usage(message))
-        if not error and stop != "error" and loop.is_finished:  # pi tries again after an error
+        if stop != "error" and loop.is_finished:  # pi tries again after an error
             events += loop.end(now)
         return events
 

@@ -65,3 +65,13 @@ def test_a_compaction_after_the_answer_belongs_to_its_loop(project):
     found = Compaction.objects.get()
     assert (found.summary, found.tokens_before, found.loop.loop_id) == ("Greeted.", 200, "s1.m1")
     assert (found.loop.status, found.loop.outcome, found.loop.turns) == ("completed", "completed", 1)
+
+
+def test_an_answer_that_was_stopped_ends_its_loop_at_once(project, record):
+    lines = [SESSION, message(1, "user", "Go."), answer(2, "Part", "aborted", errorMessage="Aborted")]
+    begin(project, "pi", lines)
+    live = LoopRecord.objects.get()
+
+    (loop,) = record("pi", lines)
+    for each in (live, loop):
+        assert (each.status, each.outcome, each.turns, each.errors) == ("completed", "cancelled", 1, 0)

@@ -238,10 +238,16 @@ class ClaudeCodeReader:
     def _assistant(self, line: Fields, session: str, track: str, now: str) -> list[Fields]:
         message = object_field(line, "message")
         events: list[Fields] = []
+        is_synthetic, is_flagged = (
+            message.get("model") == "<synthetic>",
+            line.get("isApiErrorMessage") is True,
+        )
+        if is_synthetic and not is_flagged and text_of(message.get("content")) == contents.NO_RESPONSE:
+            return []
         if track not in self._tracks.loops or track in self._tracks.prompts:
             events += self._begin(session, track, self._agent(line, track), line, now)
         loop = self._tracks.loops[track]
-        is_error = line.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>"
+        is_error = is_flagged or is_synthetic
         head = {
             "stop": text_field(message, "stop_reason"),
             "error": text_of(message.get("content")) if is_error else "",
@@ -264,8 +270,11 @@ class ClaudeCodeReader:
         calls = [block for block in blocks if block["type"] == "toolCall"]
         for call in calls:
             self._tracks.note_call(track, call)
-            if call["name"] in contents.QUESTIONS and not track:
+            if call["name"] in contents.QUESTIONS:
                 events += loop.wait_for(str(call["id"]))
+        for result in contents.hosted_results(message.get("content")):
+            call_id, failed = text_field(result, "tool_use_id"), contents.is_failed_result(result)
+            events += loop.end_tool(call_id, text_of(result.get("content")), now, has_failed=failed)
         has_text = any(block["type"] == "text" for block in blocks)
         if loop.is_finished and ((track and has_text) or loop.stop not in _MAY_GO_ON):
             events += loop.end(now)
