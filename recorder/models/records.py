@@ -192,6 +192,9 @@ class LoopRecord(Spend):
                 name="loops_without_parent",
             ),
             models.Index(fields=("session",), condition=models.Q(has_switched=True), name="loops_switched"),
+            models.Index(
+                fields=("session", "-ended_at"), condition=models.Q(ended_at__isnull=False), name="loop_ends"
+            ),
         )
 
 
