@@ -4,11 +4,11 @@ import json
 from datetime import timedelta
 
 import pytest
-from recorder.ingest.pipeline import Batch, ingest
 
 from recorder.core.context import Line
 from recorder.core.formats.native import parse
 from recorder.core.state_keys import state_keys_of
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Project
 from recorder.projection import store
 from tests.recorder.query_work import query_work
