@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recorder.ingest.commit.writer import writer
-from recorder.ingest.limits.rate_limit import rates
+from recorder.ingest.limits import rate_limit
 from recorder.journal.batch import Batch, Receipt
 
 
@@ -13,7 +13,7 @@ async def submit(batch: Batch) -> Receipt:
     Raises:
         Gap, Superseded, Mixed or Busy: nothing is stored.
     """
-    rates.ask(batch.token)
+    rate_limit.rates.ask(batch.token)
     receipt = await writer().submit(batch)
-    rates.count(batch)
+    rate_limit.rates.count(batch)
     return receipt

@@ -155,8 +155,7 @@ class Unit:
         self._loops = {_key(span): plan.key for plan in plans for span in _spans_of(plan)}
         gone = moved | {key: self.recorded.pop(key) for key in self.recorded.keys() - outlines.keys()}
         main = sessions[all_plans[0].key] if all_plans else "otlp"
-        for key in sorted(gone):
-            moved_to = sessions.get(key, main)
+        for key, moved_to in sorted((key, sessions.get(key, main)) for key in gone):
             events.append(withdrawal(key, gone[key]) | {"is_gone": True, "moved_to": moved_to})
         return events + self._cover(list(covered.values()), sessions)
 

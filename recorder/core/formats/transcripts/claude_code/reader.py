@@ -267,17 +267,24 @@ class ClaudeCodeReader:
             is_free = message.get("stop_reason") == "refusal" and not usage["output"]
             events += loop.set_usage(usage, 0.0 if is_free else -1.0)
             other_calls.note(loop, contents.other_calls(message))
-        calls = [block for block in blocks if block["type"] == "toolCall"]
-        for call in calls:
+        events += self._calls(loop, track, blocks, message, now)
+        has_text = any(block["type"] == "text" for block in blocks)
+        if loop.is_finished and ((track and has_text) or loop.stop not in _MAY_GO_ON):
+            events += loop.end(now)
+        return events
+
+    def _calls(
+        self, loop: OpenLoop, track: str, blocks: list[Fields], message: Fields, now: str
+    ) -> list[Fields]:
+        """Note the tool calls of an answer; return the waits for a person and the results of hosted tools."""
+        events: list[Fields] = []
+        for call in [block for block in blocks if block["type"] == "toolCall"]:
             self._tracks.note_call(track, call)
             if call["name"] in contents.QUESTIONS:
                 events += loop.wait_for(str(call["id"]))
         for result in contents.hosted_results(message.get("content")):
             call_id, failed = text_field(result, "tool_use_id"), contents.is_failed_result(result)
             events += loop.end_tool(call_id, text_of(result.get("content")), now, has_failed=failed)
-        has_text = any(block["type"] == "text" for block in blocks)
-        if loop.is_finished and ((track and has_text) or loop.stop not in _MAY_GO_ON):
-            events += loop.end(now)
         return events
 
     def _agent(self, line: Fields, track: str) -> str:
