@@ -1,4 +1,4 @@
-"""Column types that hold the same value on SQLite and PostgreSQL."""
+"""Column types and expressions that are the same on SQLite and PostgreSQL."""
 
 import json
 from typing import TYPE_CHECKING, Any

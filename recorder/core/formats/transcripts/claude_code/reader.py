@@ -45,6 +45,7 @@ from recorder.core.formats.transcripts.fields import (
     forget_first,
     loop_id,
     objects,
+    prompt_text,
     text_of,
     time_text,
 )
@@ -167,7 +168,7 @@ class ClaudeCodeReader:
     def _user(self, line: Fields, session: str, track: str, now: str) -> list[Fields]:
         content = object_field(line, "message").get("content")
         results = [block for block in objects(content) if block.get("type") == "tool_result"]
-        text = text_of(content)
+        text = text_of(content) if results else prompt_text(content)
         if results and track in self._tracks.forks:  # of the call that forked it, with what it shall do
             del self._tracks.forks[track]
         elif results:

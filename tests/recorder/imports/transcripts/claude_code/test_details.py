@@ -243,3 +243,18 @@ def test_a_question_of_a_sub_agent_waits_until_a_person_answers(project, record)
     claude.answer("m2", text("Done"))
     (loop,) = record("claude-code", claude.lines)
     assert (loop.waiting, loop.turns, loop.tool_calls, loop.outcome) == (0, 2, 1, "completed")
+
+
+@pytest.mark.parametrize(("kind", "title"), [("image", "[image]"), ("document", "[file]")])
+def test_a_prompt_without_words_begins_a_loop(record, kind, title):
+    claude = Claude()
+    claude.prompt("Go")
+    claude.answer("m1", text("Done"))
+    claude.prompt(
+        [{"type": kind, "source": {"type": "base64", "media_type": "application/pdf", "data": "A"}}]
+    )
+    claude.answer("m2", text("A cat"))
+
+    loops = record("claude-code", claude.lines)
+
+    assert [(loop.title, loop.turns) for loop in loops] == [("Go", 1), (title, 1)]
