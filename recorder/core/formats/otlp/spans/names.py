@@ -194,19 +194,23 @@ FINISH = (
     "stop_reason",  # Claude Code
     "anthropic.message.stop_reason",
     "gen_ai.completion.0.finish_reason",  # traceloop, older releases
+    *("gen_ai.response.finish_reason", "llm.response.finish_reason", "llm.response.stop_reason"),
 )
 COMPACTED = "gen_ai.conversation.compacted"  # GenAI: the provider shortened the context of this call
 COMPACTION = "compaction"  # the finish reason of an answer that is one
 SYSTEM_TEXT = ("gen_ai.system_instructions",)
-INPUT_MESSAGES = ("gen_ai.input.messages", "ai.prompt.messages", "gen_ai.prompt", "raw_input", "input")
-OUTPUT_MESSAGES = ("gen_ai.output.messages", "gen_ai.completion", "output")
+INPUT_MESSAGES = ("gen_ai.input.messages", "ai.prompt.messages", "gen_ai.prompt", "raw_input", "input",
+                  "llm.input_messages")  # fmt: skip
+OUTPUT_MESSAGES = ("gen_ai.output.messages", "gen_ai.completion", "output", "llm.output_messages")
 # Attributes with a whole request or response, or a plain text.
 REQUESTS = ("langfuse.observation.input", "gen_ai.prompt", "input.value", "gen_ai.input.messages",
+            "gen_ai.request.messages", "gen_ai.prompts", "llm.prompt", "llm.request.messages", "gen_ai.input",
             "llm.prompts", "traceloop.entity.input", "lmnr.span.input", "mlflow.spanInputs",
             "braintrust.input_json")  # fmt: skip
 RESPONSES = ("langfuse.observation.output", "gen_ai.completion", "output.value", "gen_ai.output.messages",
-             "llm.completions", "traceloop.entity.output", "lmnr.span.output", "mlflow.spanOutputs",
-             "braintrust.output_json")  # fmt: skip
+             "gen_ai.response.messages", "gen_ai.completions", "llm.completion", "llm.response.content",
+             "gen_ai.output", "llm.completions", "traceloop.entity.output", "lmnr.span.output",
+             "mlflow.spanOutputs", "braintrust.output_json")  # fmt: skip
 DETAILS = "gen_ai.client.inference.operation.details"  # event or log record with a call's messages
 # Span events with messages in attributes as those of a span; the others are of OpenLIT and Semantic Kernel.
 CONTENT_EVENTS = (DETAILS, "gen_ai.content.prompt", "gen_ai.content.completion")
