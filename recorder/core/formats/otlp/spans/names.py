@@ -122,6 +122,7 @@ TOOL = (
     "tool_name",  # Claude Code, Codex
     "spring.ai.tool.definition.name",  # Spring AI
     "traceloop.entity.name",
+    *("mcp.tool.name", "gen_ai.tool_name", "tool_call.function.name", "function.name"),
 )
 CHILD = ("subagent_type", "coworker")  # the agent that a tool delegates to: Claude Code, crewAI
 CALL_ID = (
@@ -131,6 +132,7 @@ CALL_ID = (
     "tool_use_id",  # Claude Code
     "call_id",  # Codex
     "tool_call.id",  # OI
+    *("tool.call_id", "tool.call.id", "tool_call_id", "gen_ai.tool_call.id", "tool.id", "mcp.tool.call.id"),
 )
 ARGUMENTS = (
     "gen_ai.tool.call.arguments",  # GenAI
@@ -149,6 +151,9 @@ ARGUMENTS = (
     "lmnr.span.input",  # Laminar
     "mlflow.spanInputs",
     "braintrust.input_json",
+    *("gen_ai.tool.arguments", "gen_ai.tool.input", "gen_ai.tool.call.input", "gen_ai.tool.call.args"),
+    *("tool.arguments", "tool.input", "ai.toolCall.input", "mcp.tool.arguments"),
+    "tool_call.function.arguments",
 )
 RESULT = (
     "gen_ai.tool.call.result",  # GenAI
@@ -164,7 +169,12 @@ RESULT = (
     "lmnr.span.output",  # Laminar
     "mlflow.spanOutputs",
     "braintrust.output_json",
+    *("gen_ai.tool.result", "gen_ai.tool.output", "gen_ai.tool.call.output", "gen_ai.tool.response"),
+    *("tool.result", "tool.output", "ai.toolCall.output", "mcp.tool.result", "tool_result"),
 )
+TOOL_STATUS = ("gen_ai.tool.status", "gen_ai.tool.call.status", "tool.status")  # strands' first
+TOOL_FAILED = ("gen_ai.tool.is_error", "gen_ai.tool.call.is_error", "tool.is_error", "mcp.tool.is_error")
+TOOL_ERROR = ("gen_ai.tool.error", "gen_ai.tool.call.error", "tool.error")
 MODEL_CALL = (
     "gen_ai.response.model",  # GenAI
     "ai.response.model",  # Vercel AI SDK
