@@ -98,10 +98,19 @@ def abort(context: EventContext, loop: Loop) -> None:
 
 
 def reopen(context: EventContext, event: LoopReopened) -> Placement:
-    """Continue a loop that had ended, with its last turn and what was cut at its end."""
+    """Continue a loop that had ended, with its last turn and what was cut at its end.
+
+    Of a loop that runs, the last turn goes on if it ended and the event names it.
+    """
     loop = context.state.find_loop(context.producer, event.loop_id)
-    if loop is None or loop.status in ("pending", "running"):
-        return NO_PLACEMENT if loop is None else turns.placement(context, loop)
+    if loop is None:
+        return NO_PLACEMENT
+    if loop.status == "running" and event.turn_index is not None:
+        turns.reopen(context, loop, event.turn_index)
+        context.touch(loop)
+        context.touch(loop.session)
+    if loop.status in ("pending", "running"):
+        return turns.placement(context, loop)
     context.reopen_billed_call(loop)
     context.state.take_back_end(loop)
     loop.status, loop.outcome, loop.rejection = "running", "", None
