@@ -138,7 +138,7 @@ def _unlink(state: State, loop: Loop) -> None:
     """Let what is linked to a removed loop wait again for the loops that it names, as it is stored."""
     for child in [each for runs in state.runs.values() for each in runs if each.parent is loop]:
         child.parent = None
-        if child.parent_loop_id not in (None, child.loop_id):
+        if child.parent_loop_id is not None and child.parent_loop_id != child.loop_id:
             state.loops_awaiting_parent.setdefault((child.session, child.parent_loop_id), []).append(child)
     for session in [each for each in state.sessions.values() if each.parent is loop]:
         session.parent = None

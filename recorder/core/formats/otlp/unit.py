@@ -120,13 +120,12 @@ class Unit:
 
     def new_events(self, read: ReadLine, covers: Covers = _nothing) -> list[Fields]:
         """Return the events that make the records those of all spans so far."""
-        digests = list(self.digests.values())
-        all_plans = loops_of(digests)
+        all_plans = loops_of(list(self.digests.values()))
         sessions = self._sessions(all_plans)
         roots = _roots(all_plans)
         covered = {plan.key: plan for plan in all_plans if _is_covered(roots[plan.key], sessions, covers)}
         plans = [plan for plan in all_plans if plan.key not in covered]
-        notes = Notes(each for each in digests if each.is_log)
+        notes = Notes(each for each in self.digests.values() if each.is_log)
         outlines = {
             plan.key: list(outline(plan, sessions[plan.key], notes, is_silent=self.is_silent))
             for plan in plans
@@ -155,7 +154,8 @@ class Unit:
         self._loops = {_key(span): plan.key for plan in plans for span in _spans_of(plan)}
         gone = moved | {key: self.recorded.pop(key) for key in self.recorded.keys() - outlines.keys()}
         main = sessions[all_plans[0].key] if all_plans else "otlp"
-        for key, moved_to in sorted((key, sessions.get(key, main)) for key in gone):
+        for key in sorted(gone):
+            moved_to = sessions.get(key, main)
             events.append(withdrawal(key, gone[key]) | {"is_gone": True, "moved_to": moved_to})
         return events + self._cover(list(covered.values()), sessions)
 
