@@ -124,7 +124,6 @@ class ParallelGroupRecord(Spend):
 
 
 _WITHOUT_PARENT = models.Q(parent__isnull=True, parent_loop_id__isnull=False)
-_HAS_ENDED = models.Q(ended_at__isnull=False)
 
 
 class LoopRecord(Spend):
@@ -183,7 +182,6 @@ class LoopRecord(Spend):
             models.Index(fields=("producer", "loop_id", "start_event"), name="loop_latest_of_producer"),
             models.Index(fields=("parent_loop_id",), condition=_WITHOUT_PARENT, name="loops_without_parent"),
             models.Index(fields=("session",), condition=models.Q(has_switched=True), name="loops_switched"),
-            models.Index(fields=("session", "-ended_at"), condition=_HAS_ENDED, name="loop_ends"),
         )
 
 
