@@ -25,7 +25,6 @@ from recorder.core.records import Json
 
 ReadLine = Callable[[Digest], Item]
 CONTEXTS = ("<session_context>", "<environment_context>", "<user_instructions>")
-INPUT_WITHOUT_CACHE = "A call reported less input than cached tokens; its input was taken as without them."
 EXCERPT = 400  # characters of the last answer in the end of a loop
 
 
@@ -279,10 +278,18 @@ def _turn_end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]
 
 
 def _notice(entry: Entry, loop_id: str, _items: Sequence[Item]) -> list[Fields]:
-    """Return a notice of a call's input without cached tokens, or of usage that only an agent reports."""
-    code, text = map(str, entry.facts or ("input_without_cache", INPUT_WITHOUT_CACHE))
-    irregular: Fields = {"kind": "irregular", "severity": "warning", "code": code, "text": text}
-    return [{"type": "Notice", "loop_id": loop_id, **irregular, "timestamp": time_of(entry.at)}]
+    """Return a notice of a call whose input leaves cached tokens out; one a loop."""
+    return [
+        {
+            "type": "Notice",
+            "loop_id": loop_id,
+            "kind": "irregular",
+            "severity": "warning",
+            "code": "input_without_cache",
+            "text": "A call reported less input than cached tokens; its input was taken as without them.",
+            "timestamp": time_of(entry.at),
+        }
+    ]
 
 
 def _end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:

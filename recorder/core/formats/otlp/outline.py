@@ -108,10 +108,7 @@ def outline(plan: LoopPlan, session: str, notes: Notes, *, is_silent: bool) -> I
             if turn is flagged:
                 yield Entry("notice", ended.at)
     if has_ended:
-        end = _end(plan)
-        if plan.above_calls is not None:
-            yield Entry("notice", end.at, ("agent_usage_above_calls", _above_calls(*plan.above_calls)))
-        yield end
+        yield _end(plan)
 
 
 def runtime_of(plan: LoopPlan) -> str:
@@ -147,14 +144,6 @@ def _turn(
     requested_by = tuple(each for each in sources if each.calls)[:SOURCES_MAX]
     for tool in turn.tools:
         yield from _tool(tool, requested_by)
-
-
-def _above_calls(total_in: int, output: int, seen_in: int, seen_out: int) -> str:
-    rest = f"{max(0, total_in - seen_in):,} in and {max(0, output - seen_out):,} out"
-    return (
-        f"The agent reports {total_in:,} tokens in and {output:,} out, its model calls {seen_in:,} and"
-        f" {seen_out:,}: {rest} are of no call that arrived, and in no sum."
-    )
 
 
 def _failed_requests(call: Call) -> list[tuple[int, str]]:

@@ -66,8 +66,6 @@ class LoopPlan:
     parent: LoopPlan | None = None
     via: ToolUse | None = None
     start: int = 0
-    # Tokens in and out that its agent reports, and those of the calls in and below it, if these are less.
-    above_calls: tuple[int, int, int, int] | None = None
     is_closed: bool = False  # another prompt of its session follows
     is_bare: bool = False  # nothing marks its end but an answer without tool calls
 

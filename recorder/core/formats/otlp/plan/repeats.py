@@ -83,10 +83,8 @@ def add_agent_calls(plans: Sequence[LoopPlan]) -> None:
     """Give agents what only their spans report; parents come first.
 
     Without a model call below them that is a call. Else the last call has the usage, the cost and the answer
-    of the agent, each if no call has any. What an agent reports above the calls in and below its loop, and
-    above what the agents of the loops below report so, is noted and no usage.
+    of the agent, each if no call has any.
     """
-    below: dict[str, tuple[int, int]] = {}  # by key of a loop: tokens in and out of the loops below it
     with_calls: set[str] = set()  # keys of loops that calls are in or below,
     with_figures: set[str] = set()  # and of those with calls that report usage
     for plan in reversed(plans):
@@ -101,28 +99,6 @@ def add_agent_calls(plans: Sequence[LoopPlan]) -> None:
             with_calls |= above
         if plan.key in with_figures or any(map(_has_figures, plan.calls)):
             with_figures |= above
-        tokens = _tokens_of(plan, below.pop(plan.key, (0, 0)), is_known=plan.key in with_figures)
-        if plan.parent is not None:
-            others = below.get(plan.parent.key, (0, 0))
-            below[plan.parent.key] = (others[0] + tokens[0], others[1] + tokens[1])
-
-
-def _tokens_of(plan: LoopPlan, below: tuple[int, int], *, is_known: bool) -> tuple[int, int]:
-    """Return the tokens in and out of a loop and those below it, as calls or its agent report more of them.
-
-    Calls of Anthropic's may lack one token of the output each.
-    """
-    usages = [usage for call in plan.calls if (usage := call.usage) is not None]
-    seen_in = below[0] + sum(usage["total_in"] for usage in usages)
-    seen_out = below[1] + sum(usage["output"] for usage in usages)
-    agent = plan.agent
-    reported = agent.usage if agent is not None and agent.kind == "agent" and is_known else None
-    if reported is None or (agent is not None and agent.runtime in _CODING):
-        return seen_in, seen_out
-    total_in, output = max(seen_in, reported["total_in"]), max(seen_out, reported["output"])
-    if total_in > seen_in or output > seen_out + len(usages):
-        plan.above_calls = reported["total_in"], reported["output"], seen_in, seen_out
-    return total_in, output
 
 
 def _complete(last: Call, plan: LoopPlan, agent: Digest, *, has_figures: bool) -> None:
