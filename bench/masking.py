@@ -3,9 +3,9 @@
 python -m bench.masking [--megabytes 6] [--rounds 5]
 
 The lines are tool results with 3,000 characters of this repository's source and documents each, one of a
-hundred with a secret. Ingest is `recorder.ingest.pipeline.record` in process, on SQLite; with and without
-masking take turns in one run; the loops are those of `bench.pipeline`. All times are CPU times, but for the
-last figure: events a second of two servers over HTTP.
+hundred with a secret. Ingest is `recorder.ingest.commit.pipeline.record` in process, on SQLite; with and
+without masking take turns in one run; the loops are those of `bench.pipeline`. All times are CPU times, but
+for the last figure: events a second of two servers over HTTP.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _seconds(run: Callable[[], Any]) -> float:
 
 
 def _ingest(what: str, lines_of: Callable[[str], Sequence[bytes]], rounds: int) -> list[tuple[str, str]]:
-    from recorder.ingest import pipeline  # noqa: PLC0415
+    from recorder.ingest.commit import pipeline  # noqa: PLC0415
     from recorder.journal.streams.open_streams import Masked, OpenStreams  # noqa: PLC0415
     from recorder.models import Project  # noqa: PLC0415
 
@@ -213,7 +213,7 @@ def _over_http(rounds: int) -> tuple[str, str]:
 
 
 def _record(project: int, producer: str, lines: Sequence[bytes]) -> None:
-    from recorder.ingest import pipeline  # noqa: PLC0415
+    from recorder.ingest.commit import pipeline  # noqa: PLC0415
 
     for at in range(0, len(lines), BATCH):
         pipeline.record([pipeline.Batch(project, producer, at, list(lines[at : at + BATCH]))])

@@ -1,4 +1,4 @@
-"""CPU time of the ingest hot path by stage: `recorder.ingest.pipeline.record`, in process, on SQLite.
+"""CPU time of the ingest hot path by stage: `recorder.ingest.commit.pipeline.record`, in process, on SQLite.
 
 python bench/pipeline.py [--loops 40] [--turns 30] [--group 4] [--stored 1000000] [--profile]
 
@@ -62,7 +62,7 @@ def _prepare() -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from recorder.ingest.pipeline import record  # noqa: PLC0415
+    from recorder.ingest.commit.pipeline import record  # noqa: PLC0415
     from recorder.journal.batch import Batch  # noqa: PLC0415
     from recorder.models import Project  # noqa: PLC0415
 
@@ -121,7 +121,7 @@ def _print(events: int, wall: float, cpu: float, cpu_of: dict[str, float]) -> No
 def _stages() -> dict[str, float]:
     """Time each stage; return the dict of their CPU seconds."""
     from recorder.core.recorder import Recorder  # noqa: PLC0415
-    from recorder.ingest import pipeline  # noqa: PLC0415
+    from recorder.ingest.commit import pipeline  # noqa: PLC0415
     from recorder.journal.append import Journal  # noqa: PLC0415
     from recorder.projection import store  # noqa: PLC0415
 

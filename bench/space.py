@@ -62,7 +62,7 @@ def _measure(plays: int) -> None:
 def _record(project: int, plays: int) -> int:
     from recorder.demo.player import _batches, _line  # noqa: PLC0415
     from recorder.demo.schedule import moments  # noqa: PLC0415
-    from recorder.ingest.pipeline import Batch, ingest  # noqa: PLC0415
+    from recorder.ingest.commit.pipeline import Batch, ingest  # noqa: PLC0415
 
     came, lines = datetime.now(UTC) - AGE, 0
     for n in range(plays):

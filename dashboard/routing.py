@@ -16,7 +16,7 @@ from django.core.asgi import get_asgi_application
 from django.urls import path, re_path
 
 from dashboard.lifecycle.sse_endpoint import lifecycle
-from dashboard.live.page_socket import PageConsumer
+from dashboard.live.consumers import PageConsumer
 from dashboard.pages.attention.sse_feed import feed
 from dashboard.pages.registry import LIVE_PAGES, LIVE_RIGHTS, SHARED_PAGES
 from dashboard.pages.share.live import SharedPageConsumer
@@ -28,10 +28,11 @@ from dashboard.security.origin import (
     SocketDenier,
 )
 from dashboard.server import health, waiting_spans
-from recorder.ingest.auth import Receive, Scope, Send, header
-from recorder.ingest.http import Fault, ingest_http, note_fault, reply
+from recorder.asgi.scope import Receive, Scope, Send, header
+from recorder.ingest.events.endpoint import ingest_http
+from recorder.ingest.http.response import Fault, note_fault, reply
 from recorder.ingest.otlp.endpoint import PROTOBUF, SIGNALS, otlp_grpc, otlp_http, with_authorization
-from recorder.ingest.websocket import IngestConsumer
+from recorder.ingest.websocket.consumers import IngestConsumer
 
 django: Any = get_asgi_application()
 WRITTEN = re.compile(r"/api/v1/(notes|scores|views)(/|\Z)")  # endpoints of the API that write

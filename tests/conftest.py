@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from dashboard.live import cached_value
 from dashboard.web.static_files import StaticFiles
-from recorder.ingest import writer
+from recorder.ingest.commit import writer
 from recorder.journal import immutability
 from recorder.projection.as_of import record_versions
 from recorder.search import tables as search_tables

@@ -86,7 +86,7 @@ def _fill(project: int, messages: int) -> None:
 
 def _ingest(project: int, messages: int) -> tuple[float, float, int]:
     """Record messages; return the seconds of the batches without and with indexing, and the bytes of text."""
-    from recorder.ingest.pipeline import Batch, ingest  # noqa: PLC0415
+    from recorder.ingest.commit.pipeline import Batch, ingest  # noqa: PLC0415
     from recorder.search import pace  # noqa: PLC0415
     from recorder.search.idle import IdleIndexing  # noqa: PLC0415
 

@@ -33,7 +33,7 @@ from dashboard.shared.session_filter import (
 )
 from dashboard.shared.waste.words import LABELS as WASTE_RULES
 from dashboard.web.keyset import Cursor, Order
-from recorder.core.formats.registry import SOURCES
+from recorder.core.sources import SOURCES
 from recorder.operations.audit_actions import ACTIONS, Group
 
 Selected = TypeVar("Selected")

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from dashboard.shared.audit_log.schemas import AuditItem
 from dashboard.shared.session_json.money_fields import Buckets, Metered, Money, Usage
 from dashboard.shared.session_json.schemas import Config, LoopItem, Moment, SessionItem
-from recorder.core.handlers.verdict import Verdict
+from recorder.core.records import Verdict
 
 Content = Literal["none", "block", "request", "summary"]
 CallState = Literal["running", "stale", "completed", "failed", "aborted"]

@@ -25,9 +25,10 @@ from dashboard.security.recheck import Bearer, SignIn, until_lost
 from recorder.access import tokens
 from recorder.access.client_address import scope_address
 from recorder.access.rights import Right
+from recorder.asgi.scope import Receive, Scope, Send, header
 from recorder.database.errors import Busy
-from recorder.ingest.auth import Receive, Scope, Send, header, in_thread
-from recorder.ingest.http import Fault, refused_by, reply
+from recorder.ingest.auth import in_thread
+from recorder.ingest.http.response import Fault, refused_by, reply
 
 Serialize = Callable[[Sequence[LifecycleEvent]], Awaitable[bytes]]
 

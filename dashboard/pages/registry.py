@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dashboard.live import static_page
-from dashboard.live.page_socket import OpenPage
+from dashboard.live.consumers import OpenPage
 from dashboard.pages.attention import live as attention_live
 from dashboard.pages.attention.urls import urlpatterns as attention_urls
 from dashboard.pages.audit.urls import urlpatterns as audit_urls

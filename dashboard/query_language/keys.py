@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
 
-from recorder.core.formats.registry import SOURCES
+from recorder.core.sources import SOURCES
 
 Type = Literal["text", "choice", "number", "amount", "duration", "time", "boolean"]
 Record = Literal["session", "loop", "evaluation", "tool call", "compaction"]

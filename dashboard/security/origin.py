@@ -15,9 +15,9 @@ from channels.security.websocket import OriginValidator  # type: ignore[import-u
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
-from recorder.ingest.auth import Headers, Receive, Scope, Send
-from recorder.ingest.consumer import SocketConsumer
-from recorder.ingest.http import reply
+from recorder.asgi.scope import Headers, Receive, Scope, Send
+from recorder.asgi.socket_consumer import SocketConsumer
+from recorder.ingest.http.response import reply
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 REFUSED = 4403

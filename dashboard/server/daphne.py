@@ -32,7 +32,7 @@ from dashboard.server.http_channel import Channel
 from dashboard.server.transport import EagerTransport
 from dashboard.server.websocket import Inbox, Socket
 from recorder.database.errors import SYNCS
-from recorder.ingest.writer import writer
+from recorder.ingest.commit.writer import writer
 from recorder.operations.scheduler import Scheduler
 
 log = logging.getLogger(__name__)

@@ -12,10 +12,11 @@ import asyncio
 from dataclasses import dataclass
 from time import monotonic
 
+from recorder.asgi.scope import Receive, Scope, Send
 from recorder.database.errors import Busy
-from recorder.ingest.auth import Archived, NoToken, Receive, Scope, Send, WrongScope, authenticate
-from recorder.ingest.http import reply
-from recorder.ingest.writer import writer
+from recorder.ingest.auth import Archived, NoToken, WrongScope, authenticate
+from recorder.ingest.commit.writer import writer
+from recorder.ingest.http.response import reply
 
 COMMIT_S = 1.0  # maximum duration of the test commit
 OLDEST_S = 30.0  # maximum wait of a received event for its commit

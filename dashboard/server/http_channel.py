@@ -38,7 +38,8 @@ from twisted.web import http
 
 from recorder.database.errors import Busy
 from recorder.ingest.auth import Grant
-from recorder.ingest.http import JSON, Fault, admitted, refused_by, too_large
+from recorder.ingest.http.request import admitted
+from recorder.ingest.http.response import JSON, Fault, refused_by, too_large
 from recorder.ingest.limits.byte_budget import budget
 from recorder.ingest.otlp.endpoint import SIGNALS, TOKEN_HEADERS, refusal, with_authorization
 

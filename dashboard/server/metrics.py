@@ -8,9 +8,9 @@ from django.views.decorators.http import require_safe
 
 from dashboard.live.hub import hub
 from dashboard.security.access import NotSignedIn, reader
+from recorder.ingest.commit.writer import writer
 from recorder.ingest.limits.byte_budget import budget
 from recorder.ingest.metrics import CONTENT_TYPE, gauge, text
-from recorder.ingest.writer import writer
 from recorder.search.state import greatest_lag
 
 

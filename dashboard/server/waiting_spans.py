@@ -18,9 +18,10 @@ from urllib.parse import parse_qs
 
 from dashboard.server.queries import the_project
 from recorder.access import share_links, tokens
+from recorder.asgi.scope import Scope, Send, header
 from recorder.database.errors import Busy
-from recorder.ingest.auth import Scope, Send, header, in_thread
-from recorder.ingest.writer import writer
+from recorder.ingest.auth import in_thread
+from recorder.ingest.commit.writer import writer
 
 WAIT_S = 0.2
 BEHIND = b"loopscope-behind-seconds"  # header of an answer of the API

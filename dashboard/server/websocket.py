@@ -36,7 +36,7 @@ from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
 
 from recorder.ingest.limits.byte_budget import budget
-from recorder.ingest.rate_limit import Allowance
+from recorder.ingest.limits.rate_limit import Allowance
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from django.db.models import QuerySet
 
 from dashboard.shared.compiled_query import compiled
-from recorder.core.money.billing import merge_cost_sources
+from recorder.core.costs.billing import merge_cost_sources
 from recorder.core.spend import CostSource
 from recorder.models import ChildLoopRef, LoopRecord, Session
 

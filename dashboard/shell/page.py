@@ -11,7 +11,7 @@ from recorder.access.rights import Right
 if TYPE_CHECKING:
     from django.urls import URLPattern
 
-    from dashboard.live.page_socket import OpenPage
+    from dashboard.live.consumers import OpenPage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from recorder.core import withdrawal
 from recorder.core.changes import Change
 from recorder.core.content.text import clean
 from recorder.core.context import NO_PLACEMENT, EventContext, Line, Placement, Relation
+from recorder.core.costs import billing, stated_costs
 from recorder.core.events import (
     Annotation,
     Correction,
@@ -40,7 +41,6 @@ from recorder.core.handlers import (
     turns,
 )
 from recorder.core.handlers.lineage import session_id_of
-from recorder.core.money import billing, stated_costs
 from recorder.core.records import ORIGIN_DERIVED, ORIGIN_NATIVE, EventRecord, Loop, Turn
 from recorder.core.state import State
 from recorder.core.state_keys import state_keys_of

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
-from recorder.core.handlers.verdict import Verdict
 from recorder.core.spend import Spend
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
@@ -31,6 +30,9 @@ ORIGIN_DERIVED: Final = "read"  # an event translated from a foreign line; it ha
 FOREIGN_ORIGINS = (ORIGIN_TRANSLATED, ORIGIN_SILENT)
 SPAWNED_BY: Final = "spawned_by"  # of a sub-agent's metadata: the tool call that runs it
 FAST: Final = "[fast]"  # ends the name of a model in fast mode, which has a price of its own
+# How a branch of a parallel group was selected: "fallback" where the judge's reply does not name it, "rule"
+# without a judge, "none" until the group ends.
+Verdict = Literal["judged", "rule", "fallback", "none"]
 Role = Literal["normal", "branch", "judge", "compaction", "sub_agent", "unlisted"]
 
 
@@ -91,7 +93,7 @@ class Session(Spend):
     is_demo: bool = False
     tags: Json = None  # a list of texts, see `recorder.core.content.labels`
     metadata: Json = None  # of its loops: a list of texts for each name
-    stated: Json = None  # what its agent stated of its cost, see `recorder.core.money.stated_costs`
+    stated: Json = None  # what its agent stated of its cost, see `recorder.core.costs.stated_costs`
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

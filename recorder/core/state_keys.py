@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from recorder.core.content import messages
 from recorder.core.context import Line
+from recorder.core.costs import billing
 from recorder.core.events import (
     AgentStart,
     Event,
@@ -22,7 +23,6 @@ from recorder.core.events.fields import is_id
 from recorder.core.handlers.lineage import session_id_of, spawned_by
 from recorder.core.handlers.model_configs import config_key, inferred_snapshot, snapshot_of_answer
 from recorder.core.lookups import StateKeys
-from recorder.core.money import billing
 from recorder.core.money.prices import PriceKey
 from recorder.core.records import Json
 

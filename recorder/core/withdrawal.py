@@ -117,6 +117,7 @@ def _remove(context: EventContext, session: Session, loop: Loop, moved_to: str |
         del state.latest_of_producer[loop.producer, loop.loop_id]
     if session.head is loop:
         session.head = None
+    _unlink(state, loop)
     context.remove(loop)
     if session.loops:
         _describe_again(session, _started(state, session))
@@ -131,6 +132,21 @@ def _remove(context: EventContext, session: Session, loop: Loop, moved_to: str |
     context.changes[moved] = moved
     into.events += session.events
     context.touch(into)
+
+
+def _unlink(state: State, loop: Loop) -> None:
+    """Let what is linked to a removed loop wait again for the loops that it names, as it is stored."""
+    for child in [each for runs in state.runs.values() for each in runs if each.parent is loop]:
+        child.parent = None
+        if child.parent_loop_id is not None and child.parent_loop_id != child.loop_id:
+            state.loops_awaiting_parent.setdefault((child.session, child.parent_loop_id), []).append(child)
+    for session in [each for each in state.sessions.values() if each.parent is loop]:
+        session.parent = None
+        if session.parent_loop_id:
+            state.sessions_awaiting_parent.setdefault(session.parent_loop_id, []).append(session)
+    for ref in [each for each in state.refs_of_child.get(loop.loop_id, ()) if each.child is loop]:
+        ref.child = None
+        state.unlinked_refs.setdefault(ref.child_loop_id, []).append(ref)
 
 
 def _started(state: State, session: Session) -> list[Loop]:

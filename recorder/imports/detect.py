@@ -9,18 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
 
-from loopscope_client.transcripts import open_file
 from loopscope_client.transcripts.bad_lines import whole_lines
 from loopscope_client.transcripts.documents import is_bare_head
 from loopscope_client.transcripts.files import Skipped, last_write, outside, refusal, walk
 from recorder.core.formats import registry
 from recorder.core.formats.base import strip_sse_framing
-from recorder.core.formats.registry import OTLP, TRANSCRIPTS
-from recorder.imports.gzip_file import OverBoundError, open_gzip
+from recorder.core.formats.registry import TRANSCRIPTS
+from recorder.core.sources import OTLP
+from recorder.imports import sqlite_snapshot
+from recorder.imports.gzip_file import OverBoundError, opened
 from recorder.imports.report import Report, UnusableError
-from recorder.imports.stores import sqlite_snapshot
 from recorder.imports.transcripts import printed_output
 from recorder.imports.transcripts.file_cache import FileCache
 
@@ -33,7 +32,6 @@ _NAMES = EVENT_NAMES + SESSION_NAMES + BODY_NAMES + STORE_NAMES
 HEAD_LINES = 20  # lines by which a transcript is recognised
 _HEAD, _HEADS = 256 * 1024, 256  # bytes that are looked at, and how often they may be nothing but NUL
 _CHAT = 4096  # bytes in which a chat of Gemini CLI names what it holds
-_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +89,6 @@ def _is_recognised(recording: Recording) -> bool:
     marks = (b'"session_id"', b'"loop_id"') if recording.kind == "phi-session" else (b'"type"',)
     head = _head(recording.path)
     return all(mark in head for mark in marks)
-
-
-def opened(path: Path) -> BinaryIO:
-    """Open a file for reading, decompressed if it is gzip, whatever its name, or zstd. Raises OSError."""
-    file = open_file.opened(path)
-    is_packed = file.read(2) == _GZIP
-    if is_packed:
-        file.close()
-        return open_gzip(path)
-    file.seek(0)
-    return file
 
 
 class _NoRecordingError(Exception):

@@ -13,8 +13,7 @@ from typing import BinaryIO
 
 from loopscope_client.transcripts.lines import read_line
 from loopscope_client.transcripts.long_lines import LINE_MAX
-from recorder.imports.detect import opened
-from recorder.imports.gzip_file import OverBoundError
+from recorder.imports.gzip_file import OverBoundError, opened
 from recorder.imports.overlap import Numbered, OverlapFilter
 from recorder.imports.recordings import producer_of
 from recorder.imports.report import Report

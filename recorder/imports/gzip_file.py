@@ -12,6 +12,8 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+from loopscope_client.transcripts import open_file
+
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
@@ -19,6 +21,7 @@ MEMBERS, MEMBER_BYTES = 64, 1024  # so many members of any size; of more, their 
 RATIO, RATIO_FROM = 250, 64 * 1024 * 1024  # of inflated to compressed bytes, above so many inflated bytes
 CHUNK = 16 * 1024  # given to zlib at once: what follows a member is copied, and a chunk at most
 _GZIP = 16 + zlib.MAX_WBITS
+_MAGIC = b"\x1f\x8b"  # begins a gzip file
 
 
 class OverBoundError(gzip.BadGzipFile):
@@ -28,6 +31,17 @@ class OverBoundError(gzip.BadGzipFile):
 def open_gzip(path: Path) -> BinaryIO:
     """Open a gzip file. Reading raises EOFError, zlib.error or OverBoundError."""
     return cast("BinaryIO", io.BufferedReader(_Inflated(path), 4 * CHUNK))
+
+
+def opened(path: Path) -> BinaryIO:
+    """Open a file for reading, decompressed if it is gzip, whatever its name, or zstd. Raises OSError."""
+    file = open_file.opened(path)
+    is_packed = file.read(2) == _MAGIC
+    if is_packed:
+        file.close()
+        return open_gzip(path)
+    file.seek(0)
+    return file
 
 
 class _Inflated(io.RawIOBase):

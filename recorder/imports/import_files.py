@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from recorder.core.events.fields import visible
-from recorder.core.formats.registry import OTLP, SENT, TRANSCRIPTS
+from recorder.core.formats.registry import SENT, TRANSCRIPTS
+from recorder.core.sources import OTLP
 from recorder.imports.detect import Recording
 from recorder.imports.event_file import import_events
 from recorder.imports.otlp_bodies import import_bodies

@@ -9,16 +9,15 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from recorder.core.formats.registry import OTLP
-from recorder.imports.detect import opened
-from recorder.imports.gzip_file import OverBoundError
+from recorder.core.sources import OTLP
+from recorder.imports.gzip_file import OverBoundError, opened
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.submit import stored
+from recorder.ingest.commit.pipeline import Batch
+from recorder.ingest.commit.span_backlog import PRODUCER
 from recorder.ingest.otlp.bodies import Unreadable, lines_of
 from recorder.ingest.otlp.bounds import TooLarge
 from recorder.ingest.otlp.endpoint import SIGNALS
-from recorder.ingest.otlp.waiting import PRODUCER
-from recorder.ingest.pipeline import Batch
 from recorder.models import LoopRecord, Project
 
 BODY_MAX = 64 * 1024 * 1024  # bytes of a body

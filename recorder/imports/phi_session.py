@@ -17,8 +17,7 @@ from pathlib import Path
 from recorder.core.formats import InvalidLineError
 from recorder.core.formats.phi_session.loop import LoopLines
 from recorder.core.formats.phi_session.reader import GroupLines, SessionLines, merge_by_time, read_sessions
-from recorder.imports.detect import opened
-from recorder.imports.gzip_file import OverBoundError
+from recorder.imports.gzip_file import OverBoundError, opened
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.submit import Sender
 from recorder.journal.identity import Marks, are_same, marks, unstored

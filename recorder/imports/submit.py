@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from recorder.database.errors import Busy
 from recorder.imports.overlap import Numbered
 from recorder.imports.report import Report
-from recorder.ingest.pipeline import Batch, Receipt, Rejected, ingest
+from recorder.ingest.commit.pipeline import Batch, Receipt, Rejected, ingest
 from recorder.journal.repeats.settle import shares_lines
 from recorder.models import LoopRecord, Producer, Project
 

@@ -1,1 +1,1 @@
-"""Endpoints, writer queue and the transaction; `pipeline.py` is the front page."""
+"""The way of a request to its transaction; `commit/pipeline.py` is the front page."""

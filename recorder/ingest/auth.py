@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import parse_qs
 
 from django.db import connection
@@ -16,16 +16,12 @@ from django.db import connection
 from recorder.access import tokens
 from recorder.access.refusals import RefusedRequest, refusals
 from recorder.access.rights import Right, token_has
+from recorder.asgi.scope import Headers, Scope, header
 from recorder.core.events.fields import is_id
 from recorder.core.formats.registry import SENT
 from recorder.database.errors import STORE_ERRORS, Busy, raise_as_store_error
 
 T = TypeVar("T")
-Scope = dict[str, Any]
-Message = dict[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
-Headers = Iterable[tuple[bytes, bytes]]
 
 NUMBER_MAX = 2**53 - 1
 NUMBER = re.compile(r"[0-9]{1,16}")
@@ -82,12 +78,6 @@ async def note_refusal(scope: Scope, status: int, code: str, message: str) -> No
     refused = RefusedRequest(bearer, scope["path"], status, code, message)
     with suppress(Busy):
         await in_thread(lambda: refusals.add(refused), _REFUSALS)
-
-
-def header(headers: Headers, name: bytes) -> str | None:
-    """Return a header that was sent once; None if it is missing, "" if it was sent twice."""
-    found = [value.decode("utf-8", "replace") for key, value in headers if key == name]
-    return None if not found else found[0].strip() if len(found) == 1 else ""
 
 
 def format_of(query: bytes) -> str:

@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple
 from recorder.core.changes import Change
 from recorder.core.events import Event, Unread
 from recorder.core.formats import InvalidLineError, ParsedLine
-from recorder.core.formats.registry import OTLP
 from recorder.core.recorder import Line, Recorder
 from recorder.core.records import Origin
+from recorder.core.sources import OTLP
 from recorder.database.sql import Value
 from recorder.journal.delta.dedup_window import Window
 

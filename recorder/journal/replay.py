@@ -18,8 +18,9 @@ from recorder.core.formats import InvalidLineError
 from recorder.core.formats.base import Fields, Translation
 from recorder.core.formats.base import parse as parse_foreign
 from recorder.core.formats.native import NO_LIMITS, parse
-from recorder.core.formats.registry import OTLP, READERS
+from recorder.core.formats.registry import READERS
 from recorder.core.recorder import Line
+from recorder.core.sources import OTLP
 from recorder.journal.our_bugs import one_line
 from recorder.journal.spans.reader import forget
 from recorder.journal.spans.replay import Entry, SpanReplay, about, events_again

@@ -13,12 +13,13 @@ from typing import cast
 
 from recorder.core.formats import ForeignLine, InvalidLineError
 from recorder.core.formats.base import Fields, Reader, Translation
-from recorder.core.formats.registry import MERGED, READERS, SETTLED, TRANSCRIPTS
+from recorder.core.formats.registry import READERS, SETTLED, TRANSCRIPTS
 from recorder.core.formats.transcripts.claude_code import ClaudeCodeReader
 from recorder.core.formats.transcripts.repeats import SharingReader
+from recorder.core.sources import MERGED
 from recorder.database import sql
 from recorder.journal.batch import Dropped
-from recorder.journal.removal.tombstones import Tombstones, of_producer
+from recorder.journal.removal.tombstones import Tombstones, of_producer, of_session
 from recorder.journal.repeats.settle import Settled, settle, sharing_sessions
 from recorder.journal.repeats.shared_lines import SharedLines, forget, name_machine
 from recorder.journal.spans.reported_calls import ReportedCalls
@@ -144,11 +145,11 @@ class ProjectTranslator:
     ) -> Translation | Dropped:
         """Translate a line unless it is of a deleted session; the reader's state is then as before.
 
-        A producer that sent nothing else is noted: a transcript has one session, so all of it is dropped.
+        A producer that sent nothing else is noted: its lines are dropped unless they name another session.
         """
         mark = of_producer(producer.pk)
         marked = tombstones.deletion(mark)
-        if marked and producer.format in TRANSCRIPTS:
+        if marked and producer.format in TRANSCRIPTS and not self._names_other(tombstones, producer, fields):
             return Dropped(marked)
         before = json.dumps(self.reader(producer).state)
         translation = self._translate(producer, fields, at)
@@ -161,6 +162,13 @@ class ProjectTranslator:
         if producer.high < 0:
             tombstones.note(deletion, mark)
         return Dropped(deletion)
+
+    def _names_other(self, tombstones: Tombstones, producer: Producer, fields: Fields) -> bool:
+        """Return whether a line names a session that is not deleted, as the rest of a resumed one may."""
+        if producer.format not in SETTLED:
+            return False
+        session = cast("SharingReader", self.reader(producer)).session_of(fields)
+        return bool(session) and not tombstones.deletion(of_session(session))
 
     def _translate(self, producer: Producer, fields: Fields, at: datetime) -> Translation:
         reader = self.reader(producer)

@@ -79,7 +79,7 @@ def _rates(price: Price | None, prompt: int) -> Rates | None:
 
 
 def price_key(model: str, provider: str, config_model: str, config_provider: str) -> PriceKey:
-    """Return the price key of a call as `recorder.core.money.billing.price_key_of` does."""
+    """Return the price key of a call as `recorder.core.costs.billing.price_key_of` does."""
     if model and provider not in UNKNOWN_PROVIDERS:
         return model, provider
     if config_model and config_provider not in UNKNOWN_PROVIDERS:

@@ -20,8 +20,8 @@ from typing import NamedTuple
 from recorder.masking.catalogue import BY_NAME, CANDIDATES, DEFINITE
 from recorder.masking.regex import BadPattern, Regex, RegexSet
 from recorder.masking.rule import NAME, Kind, Rule
-from recorder.masking.streams.tails import Tails
 from recorder.masking.unescape import texts_of
+from recorder.masking.unfinished.tails import Tails
 
 PATTERN_CHARS = 1_000
 # Characters of anchors that JSON may write as escapes; < > & ' and the quote occur in none of them.

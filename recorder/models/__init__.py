@@ -16,6 +16,7 @@ from recorder.models.access import (
     WasteReadMark,
 )
 from recorder.models.audit import AuditEntry, AuditPruning, DailyJob, Deletion, ProjectDeletion, Tombstone
+from recorder.models.fields import happened
 from recorder.models.insights import Insight, InsightEvidence, ReadLoop
 from recorder.models.journal import (
     JournalEvent,
@@ -55,7 +56,6 @@ from recorder.models.records import (
     TextBlock,
     ToolCall,
     Turn,
-    happened,
 )
 from recorder.models.search import SearchDocument, SearchState, SessionLabel
 from recorder.models.spans import (

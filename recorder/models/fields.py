@@ -1,10 +1,11 @@
-"""Column types that hold the same value on SQLite and PostgreSQL."""
+"""Column types and expressions that are the same on SQLite and PostgreSQL."""
 
 import json
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.functions import Coalesce
 
 if TYPE_CHECKING:
     Text = models.TextField[Any, Any]
@@ -32,3 +33,11 @@ class LineKey(OneToOne):
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str | None:
         return "integer" if connection.vendor == "sqlite" else super().db_type(connection)
+
+
+def happened(event: str, of: str = "") -> Coalesce:
+    """Return when a call, loop or group `started` or `ended`, as `recorder.core.event_time` defines it.
+
+    `of` leads to the record: `happened("ended", "loop__")`. None while it has not.
+    """
+    return Coalesce(f"{of}{event}_received_at", f"{of}{event}_at")

@@ -1,7 +1,6 @@
 """The records, an index over the journal; each is explained at its change in `recorder.core.records`."""
 
 from django.db import models
-from django.db.models.functions import Coalesce
 
 from recorder.models.access import Project
 from recorder.models.fields import JsonText, LineKey
@@ -18,14 +17,6 @@ UNFINISHED = models.Func(
     output_field=models.BooleanField(),
     template="(%(expressions)s > 0)",
 )
-
-
-def happened(event: str, of: str = "") -> Coalesce:
-    """Return when a call, loop or group `started` or `ended`, as `recorder.core.event_time` defines it.
-
-    `of` leads to the record: `happened("ended", "loop__")`. None while it has not.
-    """
-    return Coalesce(f"{of}{event}_received_at", f"{of}{event}_at")
 
 
 class ModelConfig(models.Model):
@@ -132,6 +123,9 @@ class ParallelGroupRecord(Spend):
         constraints = (models.UniqueConstraint(fields=("session", "ordinal"), name="one_group"),)
 
 
+_WITHOUT_PARENT = models.Q(parent__isnull=True, parent_loop_id__isnull=False)
+
+
 class LoopRecord(Spend):
     session = models.ForeignKey(Session, models.CASCADE, related_name="loop_records")
     loop_id = models.CharField(max_length=ID)
@@ -186,11 +180,7 @@ class LoopRecord(Spend):
         indexes = (
             models.Index(fields=("loop_id", "start_event"), name="loop_latest"),
             models.Index(fields=("producer", "loop_id", "start_event"), name="loop_latest_of_producer"),
-            models.Index(
-                fields=("parent_loop_id",),
-                condition=models.Q(parent__isnull=True, parent_loop_id__isnull=False),
-                name="loops_without_parent",
-            ),
+            models.Index(fields=("parent_loop_id",), condition=_WITHOUT_PARENT, name="loops_without_parent"),
             models.Index(fields=("session",), condition=models.Q(has_switched=True), name="loops_switched"),
         )
 

@@ -122,7 +122,8 @@ class CallFigures(models.Model):
 class WaitingSpans(models.Model):
     """Lines of an OTLP body that is acknowledged and not yet read. Reading it deletes the row.
 
-    One that cannot be read is set aside by `recorder.ingest.otlp.faults`, and only read again by a command.
+    One that cannot be read is set aside (`recorder/ingest/commit/unreadable_spans.py`) and only read again
+    by a command.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)

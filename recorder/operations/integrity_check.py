@@ -11,9 +11,10 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, Greatest, Least, Length
 from django.utils import timezone
 
-from recorder.core.formats.registry import OTLP, SETTLED
-from recorder.core.money.stated_costs import ROLE
+from recorder.core.costs.stated_costs import ROLE
+from recorder.core.formats.registry import SETTLED
 from recorder.core.records import ORIGIN_DERIVED
+from recorder.core.sources import OTLP
 from recorder.journal.delta.encoding import SourceSize, fault, sources
 from recorder.models import (
     Approval,

@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
-from recorder.core.formats.registry import OTLP
-from recorder.ingest.otlp.waiting import PRODUCER
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.core.sources import OTLP
+from recorder.ingest.commit.pipeline import Batch, ingest
+from recorder.ingest.commit.span_backlog import PRODUCER
 from recorder.journal.spans.reader import SILENCE
 from recorder.models import Project, SpanTrace, SpanUnit
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from django.conf import settings
 from django.db.models import OuterRef, QuerySet, Subquery
 
-from recorder.ingest.bisect import Attempts
-from recorder.ingest.otlp import faults
-from recorder.ingest.otlp.faults import TooLong
-from recorder.ingest.otlp.waiting import Backlog, as_batch
+from recorder.ingest.commit import unreadable_spans
+from recorder.ingest.commit.bisect import Attempts
+from recorder.ingest.commit.span_backlog import Backlog, as_batch
+from recorder.ingest.commit.unreadable_spans import TooLong
 from recorder.models import AccessToken, WaitingSpans
 
 
@@ -29,9 +29,9 @@ def retry(row: WaitingSpans) -> str:
     """
     about = (row.pk, row.project_id, row.token, row.address, row.is_demo, row.received_at, bytes(row.lines))
     try:
-        with faults.time_limit(settings.LOOPSCOPE_SPAN_READ_S):
+        with unreadable_spans.time_limit(settings.LOOPSCOPE_SPAN_READ_S):
             (answer,) = Attempts(Backlog()).write([as_batch(*about)])
     except TooLong:
-        faults.drop_connection()
+        unreadable_spans.drop_connection()
         return f"Reading it took longer than {settings.LOOPSCOPE_SPAN_READ_S} s."
-    return faults.of_error(answer) if isinstance(answer, Exception) else ""
+    return unreadable_spans.of_error(answer) if isinstance(answer, Exception) else ""

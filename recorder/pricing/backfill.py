@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from django.db import connection, transaction
 
-from recorder.core.money import billing
+from recorder.core.costs import billing
 from recorder.core.money.prices import PriceKey
 from recorder.core.records import Loop, ModelConfig, Record, Session, Turn
 from recorder.database import row_mapper, sql

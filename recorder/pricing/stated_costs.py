@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
-from recorder.core.money.stated_costs import (
+from recorder.core.costs.stated_costs import (
     NOTHING,
     ROLE,
     TOKENS,

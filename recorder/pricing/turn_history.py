@@ -16,9 +16,10 @@ from datetime import UTC, datetime
 from typing import TypeVar, cast
 
 from recorder.core.content.text import clean
+from recorder.core.costs import billing
 from recorder.core.handlers import model_configs
 from recorder.core.handlers.lifecycle import outcome_of_stop
-from recorder.core.money import billing, usage
+from recorder.core.money import usage
 from recorder.core.money.prices import MAX_NANO, PriceKey
 from recorder.core.money.token_counts import usage_of
 from recorder.core.records import Json, Loop, ModelConfig, Session, Turn

@@ -14,11 +14,11 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from itertools import chain
 
+from recorder.core.costs import billing
+from recorder.core.costs.stated_costs import ROLE as UNLISTED
 from recorder.core.handlers.model_configs import COMPARED_MAX
 from recorder.core.lookups import LOOKUPS, Lookup, StateKeys
-from recorder.core.money import billing
 from recorder.core.money.prices import PriceKey
-from recorder.core.money.stated_costs import ROLE as UNLISTED
 from recorder.core.records import (
     Approval,
     Compaction,

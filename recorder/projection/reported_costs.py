@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from recorder.core.changes import Change, CostReported
-from recorder.core.money import billing
+from recorder.core.costs import billing
 from recorder.core.money.prices import PriceKey
 from recorder.core.records import Loop, ModelConfig, Session, Turn
 from recorder.database import row_mapper, sql

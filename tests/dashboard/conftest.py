@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from dashboard.live import page_socket
+from dashboard.live import consumers
 from recorder.access import tokens
 from tests.dashboard.open_page import OpenPage, Place, in_thread, leave_thread
 
@@ -18,7 +18,7 @@ def place(transactional_db):
 @pytest.fixture
 async def open_page(place, monkeypatch):
     """Return a function that opens a page with its socket, which may be silent while others are read."""
-    monkeypatch.setattr(page_socket, "SILENCE_S", inf)
+    monkeypatch.setattr(consumers, "SILENCE_S", inf)
     pages = []
 
     async def open_page(path: str) -> OpenPage:

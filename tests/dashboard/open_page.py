@@ -14,7 +14,7 @@ from django.db import connections
 from django.test import Client
 
 from dashboard.asgi import application
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import LoopRecord, Membership, Project
 from tests.dashboard.page_model import ShownPage, parse, parts, remove_new_panels
 from tests.support.wait import LONGEST_S

@@ -18,7 +18,7 @@ from dashboard.pages.sessions.queries.figures import figures
 from dashboard.shared import attention
 from dashboard.shared.session_filter import Wanted, matching
 from recorder.core.event_time import happened_at
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Project, Session, Turn
 from recorder.projection.rebuild import rebuild
 from tests.support import build

@@ -8,7 +8,7 @@ from channels.security.websocket import OriginValidator
 from channels.sessions import CookieMiddleware, SessionMiddleware
 from django.urls import Resolver404
 
-from dashboard.live.page_socket import PageConsumer
+from dashboard.live.consumers import PageConsumer
 from dashboard.routing import application
 from dashboard.security.origin import (
     AgentOriginValidator,
@@ -16,7 +16,7 @@ from dashboard.security.origin import (
     SameOriginValidator,
     SocketDenier,
 )
-from recorder.ingest.websocket import IngestConsumer
+from recorder.ingest.websocket.consumers import IngestConsumer
 from tests.dashboard.open_page import ORIGIN, socket
 from tests.support.wait import LONGEST_S
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal import append
 from recorder.journal.read import texts
 from recorder.models import JournalEvent

@@ -2,8 +2,8 @@
 
 from contextlib import contextmanager
 
+from recorder.core.costs.billing import price_key_of
 from recorder.core.lookups import LOOKUPS, StateKeys
-from recorder.core.money.billing import price_key_of
 from recorder.core.state import State
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 
 TAPES = Path(__file__).parent.parent / "tapes"
 

@@ -19,7 +19,7 @@ from django.test import Client
 
 from recorder.access import tokens
 from recorder.core.money.prices import Band, Rates
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.insights import store as insights
 from recorder.insights.consolidate import consolidate
 from recorder.journal import append

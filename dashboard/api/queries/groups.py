@@ -20,7 +20,7 @@ from dashboard.shared.session_json.queries.price_sources import inferred_in_loop
 from dashboard.shared.session_json.usage import config, usage, usage_and_cost
 from dashboard.shared.session_state import status_of_group
 from dashboard.web import links
-from recorder.core.handlers.verdict import Verdict
+from recorder.core.records import Verdict
 from recorder.models import LoopRecord, ParallelGroupRecord, Project
 
 

@@ -18,7 +18,7 @@ from django.db import connection, transaction
 
 from dashboard.web.static_files import collect, in_child
 from recorder.access import signin_links
-from recorder.ingest.disk_reserve import Reserve
+from recorder.ingest.commit.disk_reserve import Reserve
 from recorder.models import Project
 from recorder.operations import audit, startup_checks
 

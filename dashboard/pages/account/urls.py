@@ -6,7 +6,12 @@ from django.urls import path
 from dashboard.pages.account import deletions, join, profile, users, views
 
 if settings.LOOPSCOPE_SSO:
-    from dashboard.pages.account.sign_in_methods.urls import urlpatterns as methods
+    from dashboard.pages.account.sign_in_methods import urls as methods_urls
+
+    methods = [
+        path("signin", views.signin, name="account_login"),
+        *methods_urls.urlpatterns,
+    ]  # django-allauth looks it up
 else:
     methods = []
 

@@ -12,7 +12,7 @@ from dashboard.web.filters import Filter, Page
 from dashboard.web.keyset import Cursor, Order
 from dashboard.web.lists.address import ListAddress, read_view
 from dashboard.web.query_params import Reading, whole_number
-from recorder.core.formats.registry import SOURCES
+from recorder.core.sources import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -24,8 +24,8 @@ from dashboard.pages.attention.queries.feed import FeedSession, sessions_by_id
 from dashboard.query_language.box import parsed
 from dashboard.security.authenticate import user_of
 from dashboard.shared.waste.words import label
+from recorder.asgi.scope import Receive, Scope, Send
 from recorder.database.errors import STORE_ERRORS
-from recorder.ingest.auth import Receive, Scope, Send
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dashboard.rendering.number_format import duration, plural
-from recorder.core.handlers.verdict import Verdict
+from recorder.core.records import Verdict
 
 EQUAL_RATIO = 1.05  # cost ratios below are called equal
 

@@ -22,8 +22,8 @@ from dashboard.live.queries import is_stale_now
 from dashboard.live.streaming_text import BLOCK
 from dashboard.live.viewer import PageGone
 from dashboard.pages.session import panels
-from dashboard.pages.session.context.filters import ContextParams
 from dashboard.pages.session.context.panel_view import Contexts
+from dashboard.pages.session.context_filters import ContextParams
 from dashboard.pages.session.conversation import window
 from dashboard.pages.session.events import queries as events_queries
 from dashboard.pages.session.header import session as header_session

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from dashboard.pages.session.context.filters import ContextParams
-from dashboard.pages.session.events.filters import SESSION, EventFilters
+from dashboard.pages.session.context_filters import ContextParams
+from dashboard.pages.session.event_filters import SESSION, EventFilters
 from dashboard.web.query_params import whole_number
 
 if TYPE_CHECKING:

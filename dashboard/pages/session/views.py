@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from django.db import transaction
@@ -16,10 +14,11 @@ from dashboard.pages.session import as_of, page
 from dashboard.pages.session.conversation import folded_calls_query
 from dashboard.pages.session.conversation.fold_calls import Stretch
 from dashboard.pages.session.conversation.items import raw_items
+from dashboard.pages.session.event_filters import FILTERS, SESSION, menus
 from dashboard.pages.session.events import lookup, loop_json, queries
-from dashboard.pages.session.events.filters import FILTERS, SESSION, menus
 from dashboard.pages.session.header import session as header_session
 from dashboard.pages.session.params import Params
+from dashboard.pages.session.responses import PLAIN, gone_if_pruned, line_or_404
 from dashboard.security.access import HtmxRequest, has, member, require, role
 from dashboard.security.actor import actor_of
 from dashboard.security.shared_view import shared_view
@@ -28,25 +27,11 @@ from dashboard.web.query_params import whole_number
 from recorder.access.rights import Right
 from recorder.core.records import Json
 from recorder.journal.read import Pruned
-from recorder.models import EventRecord, JournalEvent, LoopRecord, Project, Session
+from recorder.models import EventRecord, LoopRecord, Project, Session
 from recorder.operations import audit, retention_pins
 from recorder.projection.as_of import NotOfSession
 
 FOLLOWABLE = ("conversation", "events", "compactions")  # tabs that scroll to new content
-PLAIN = "text/plain; charset=utf-8"
-
-
-def gone_if_pruned(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Respond 410 Gone when a view needs a pruned body."""
-
-    @wraps(view)
-    def respond(*args: Any, **kwargs: Any) -> HttpResponse:
-        try:
-            return view(*args, **kwargs)
-        except Pruned as error:
-            return HttpResponse(f"{error}\n", status=410, content_type=PLAIN)
-
-    return respond
 
 
 @require_safe
@@ -269,13 +254,6 @@ def turn_passage(request: HttpRequest, project: Project, pk: int, loop: int, tur
     items = raw_items(inside) if params.is_raw else inside
     context = {"id": f"passage-{first}-{last}-inside", "items": items}
     return render(request, "session/conversation/tool_calls.html", context)
-
-
-def line_or_404(look_up: Callable[[int, int], bytes], project: Project, pk: int) -> bytes:
-    try:
-        return look_up(project.pk, pk)
-    except JournalEvent.DoesNotExist as error:
-        raise Http404 from error
 
 
 @require_POST

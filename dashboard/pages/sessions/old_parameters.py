@@ -13,7 +13,7 @@ from dashboard.query_language.nodes import And, Condition, Node
 from dashboard.query_language.printer import conjunction
 from dashboard.shared.session_filter import HOLDS, METADATA, OUTCOMES, SILENT, metadata_names
 from dashboard.shared.session_filter import STATUSES as RECORDED
-from recorder.core.formats.registry import SOURCES
+from recorder.core.sources import SOURCES
 
 if TYPE_CHECKING:
     from django.http import QueryDict

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import AnonymousUser
 from django.http import Http404, QueryDict
 
-from dashboard.live.page_socket import PageConsumer
+from dashboard.live.consumers import PageConsumer
 from dashboard.live.panel import Panel
 from dashboard.live.renderer import with_connection
 from dashboard.live.viewer import DirtyPanels, Page

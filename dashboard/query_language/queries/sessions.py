@@ -37,7 +37,7 @@ from dashboard.query_language.queries.subqueries import (
 from dashboard.shared.search.sessions import has_words, is_titled
 from dashboard.shared.session_filter import CACHED, TOKENS, has_id, has_status
 from dashboard.shared.session_state import OPEN, live
-from recorder.core.formats.registry import RUNTIMES
+from recorder.core.sources import RUNTIMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

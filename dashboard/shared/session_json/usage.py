@@ -5,7 +5,7 @@ from typing import Any
 from dashboard.shared.config_labels import Chip
 from dashboard.shared.costs import HasCost, usd
 from dashboard.shared.session_json import money_fields, schemas
-from recorder.core.formats.registry import WITHOUT_TOTAL
+from recorder.core.sources import WITHOUT_TOTAL
 from recorder.models import ModelConfig, Spend, Tokens
 
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from dashboard.shared.standings.tally import CostSum, Entry, Result
-from recorder.core.handlers.verdict import Verdict
+from recorder.core.records import Verdict
 
 NANO = 1_000_000_000
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dashboard.shared.standings.statistics import Interval, wilson
-from recorder.core.handlers.verdict import Verdict
+from recorder.core.records import Verdict
 
 RANKED_FROM = 20  # judged groups that a config needs for a rank
 UNKNOWN = 0  # the config of a branch that did not report one

@@ -126,7 +126,9 @@ def _at_model(calls: Calls, other: Choice) -> Line:
         )
     else:
         bounds = "The same tokenizer is assumed; a cache with other rules widens the range."
-    assumed = "As many turns, and answers of the same length."
+    assumed = (
+        "As many turns and web searches, with the fees that were recorded, and answers of the same length."
+    )
     reasons = [Reason("exact", exact), Reason("bounded", bounds), Reason("assumed", assumed)]
     return Line("model", name_of(other.key), figure, reasons)
 

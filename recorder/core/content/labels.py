@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from recorder.core.content.text import clean
-from recorder.core.context import EventContext
 from recorder.core.records import SPAWNED_BY, Json, Session
 
 LABELS_MAX = 100  # different tags of a session, and pairs of name and value; further ones are not indexed
@@ -21,27 +20,6 @@ TEXT_MAX = 200  # characters of a name and of a value, the rest is cut
 DEPTH_MAX = 4  # of objects within metadata
 READ_MAX = 1_000  # values of one event that are looked at
 SEPARATOR = "\x1f"  # never in a label, so that a name and a value can be one text
-
-
-def set_tags(context: EventContext, session: Session, tags: object) -> None:
-    """Replace the tags of a session by those reported; None leaves them."""
-    if tags is None:
-        return
-    found = reported_tags(tags)
-    if found != (session.tags or []):
-        session.tags = [*found] or None
-        context.change_labels(session)
-
-
-def add_metadata(context: EventContext, session: Session, metadata: object) -> None:
-    """Add the metadata of a loop to those of its session; a name keeps all values that it had."""
-    if not isinstance(metadata, dict) or not metadata:
-        return
-    had = metadata_of(session.metadata)
-    new = merged(had, metadata)
-    if new != had:
-        session.metadata = {name: [*values] for name, values in new.items()}
-        context.change_labels(session)
 
 
 def reported_tags(tags: object) -> list[str]:

@@ -192,7 +192,8 @@ class CallReported:
 class LoopReopened:
     """A loop goes on after its end: its transcript or trace has more, as one that was imported too early has.
 
-    `turn_index` names the last turn if it goes on as well, `tool_call_ids` the calls that still run.
+    `turn_index` names the last turn if it goes on as well, `tool_call_ids` the calls that still run. Of a
+    loop that has not ended, only the last turn goes on.
     """
 
     type: Literal["LoopReopened"] = "LoopReopened"

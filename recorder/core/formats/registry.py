@@ -1,13 +1,13 @@
-"""The list of formats, with the properties of the runtimes that write them.
+"""The list of formats.
 
-To add a foreign format, add a reader module here, a tape in `tests/tapes/` and an entry in `FORMATS`.
+To add a foreign format, add a reader module here, a tape in `tests/tapes/`, an entry in `FORMATS` and one in
+`recorder/core/sources.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from recorder.core.formats import cagent, grida
 from recorder.core.formats.aidaemon import AidaemonReader
@@ -15,8 +15,8 @@ from recorder.core.formats.base import NextLoop, Reader
 from recorder.core.formats.cagent.database_rows import CagentStoreReader
 from recorder.core.formats.transcripts import claude_code, codex, gemini_cli, opencode, pi
 from recorder.core.records import Json
+from recorder.core.sources import NATIVE, OTLP
 
-Convention = Literal["beside", "inside"]  # are cached tokens counted beside `input`, or inside it
 MakeReader = Callable[[Json, str, NextLoop], Reader]  # arguments: stored state, producer key, loop numbers
 
 
@@ -25,23 +25,13 @@ class Format:
     """A line format and the runtime that writes it."""
 
     name: str  # as `format=` of the ingest endpoints and `--format` of imports name it
-    source: str  # value of Session.source
+    source: str  # value of Session.source, one of `recorder.core.sources`
     reader: MakeReader | None = None  # None: lines are native events
-    runtime: str = ""  # name on pages; "" for native, which any program may write
     is_sent: bool = True  # accepted by ingest endpoints; False: import only
-    usage_convention: Convention | None = None  # None: derived from the api or provider of a call
     is_transcript: bool = False  # files that a coding agent writes on its own
-    is_merged: bool = False  # its sessions may also be sent as spans: both are one session
-    is_subscribed: bool = False  # as a rule used under a subscription, and it reports no costs
-    sends_total: bool = True  # False: `total_tokens` is a sum that the reader made
-    detect: Callable[[Mapping[str, object]], bool] | None = (
-        None  # recognises an event file by its first object
-    )
+    # Recognises an event file by its first object.
+    detect: Callable[[Mapping[str, object]], bool] | None = None
 
-
-NATIVE = "phi-core"
-OTLP = "otlp"  # spans and log records; read by `recorder.journal.spans`, because a batch is read as a whole
-CLIENT = "client"  # our Python client: native lines whose AgentStart says so
 
 FORMATS: tuple[Format, ...] = (
     Format(name="native", source=NATIVE),
@@ -49,34 +39,24 @@ FORMATS: tuple[Format, ...] = (
         name="cagent",
         source="cagent",
         reader=cagent.CagentReader,
-        runtime="cagent",
-        usage_convention="beside",  # for all providers
-        sends_total=False,
         detect=lambda first: first.get("type") in cagent.TRANSLATORS,
     ),
     Format(
         name="cagent-db",
         source="cagent",
         reader=CagentStoreReader,
-        runtime="cagent",
         is_sent=False,
-        usage_convention="beside",
-        sends_total=False,
     ),
     Format(
         name="aidaemon",
         source="aidaemon",
         reader=AidaemonReader,
-        runtime="aidaemon",
-        usage_convention="beside",  # it reports no cached tokens
-        sends_total=False,
         detect=lambda first: "event_type" in first and "data" in first,
     ),
     Format(
         name="grida",
         source="grida",
         reader=grida.GridaReader,
-        runtime="Grida",
         detect=lambda first: first.get("type") in grida.EVENTS,
     ),
     *(
@@ -84,45 +64,29 @@ FORMATS: tuple[Format, ...] = (
             name=name,
             source=name,
             reader=reader,
-            runtime=runtime,
-            usage_convention="beside",
-            sends_total=False,
             is_transcript=True,
-            is_merged=name in ("claude-code", "codex", "gemini-cli"),
-            is_subscribed=name in ("claude-code", "codex", "gemini-cli"),
             detect=detect,
         )
-        for name, reader, runtime, detect in (
-            ("codex", codex.CodexReader, "Codex", codex.detects),
-            ("gemini-cli", gemini_cli.GeminiCliReader, "Gemini CLI", gemini_cli.detects),
-            ("opencode", opencode.OpenCodeReader, "OpenCode", opencode.detects),
-            ("pi", pi.PiReader, "pi", pi.detects),
-            ("claude-code", claude_code.ClaudeCodeReader, "Claude Code", claude_code.detects),
+        for name, reader, detect in (
+            ("codex", codex.CodexReader, codex.detects),
+            ("gemini-cli", gemini_cli.GeminiCliReader, gemini_cli.detects),
+            ("opencode", opencode.OpenCodeReader, opencode.detects),
+            ("pi", pi.PiReader, pi.detects),
+            ("claude-code", claude_code.ClaudeCodeReader, claude_code.detects),
         )
     ),
     Format(
         name=OTLP,
-        source="otlp",
-        runtime="OpenTelemetry",
+        source=OTLP,
         is_sent=False,  # it has endpoints of its own
-        usage_convention="beside",
-        sends_total=False,
     ),
 )
 TRANSCRIPTS: tuple[str, ...] = tuple(each.name for each in FORMATS if each.is_transcript)
-MERGED: tuple[str, ...] = tuple(each.name for each in FORMATS if each.is_merged)
 SENT: tuple[str, ...] = tuple(each.name for each in FORMATS if each.is_sent)
 READERS: Mapping[str, MakeReader] = {each.name: each.reader for each in FORMATS if each.reader}
 SOURCE_OF: Mapping[str, str] = {each.name: each.source for each in FORMATS}
-SOURCES: tuple[str, ...] = tuple(dict.fromkeys((NATIVE, CLIENT, *SOURCE_OF.values())))
-RUNTIMES: Mapping[str, str] = {CLIENT: ""} | {each.source: each.runtime for each in FORMATS}
-CONVENTIONS: Mapping[str, Convention] = {
-    each.source: each.usage_convention for each in FORMATS if each.usage_convention
-}
 # Formats whose end of stream may change the records of other producers: their transcripts share lines.
 SETTLED = frozenset(("claude-code", "opencode", "pi"))
-SUBSCRIBED = frozenset(each.source for each in FORMATS if each.is_subscribed)
-WITHOUT_TOTAL = frozenset(each.source for each in FORMATS if not each.sends_total)
 
 
 def detect(first: Mapping[str, object]) -> str | None:

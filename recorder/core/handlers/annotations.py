@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from recorder.core.content import labels
 from recorder.core.content.text import clean
 from recorder.core.context import NO_PLACEMENT, EventContext, Placement
 from recorder.core.events import (
@@ -46,7 +45,7 @@ def apply(context: EventContext, event: Annotation, session: Session, loop: Loop
             _apply_error(context, event, running)
         case SessionInfo():
             sessions.apply_info(session, event)
-            labels.set_tags(context, session, event.tags)
+            sessions.set_tags(context, session, event.tags)
             lineage.set_spawn_from_import(context, session, event.parent_spawn_ref)
         case UsageSnapshot():
             if running is not None and event.context_length is not None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from recorder.core.content import labels, messages
+from recorder.core.content import messages
 from recorder.core.content.text import clean, strip_markdown
 from recorder.core.context import NO_PLACEMENT, EventContext, Placement
+from recorder.core.costs import billing
 from recorder.core.event_time import arrival_if_earlier
 from recorder.core.events import AgentEnd, AgentStart, LoopReopened
-from recorder.core.formats.registry import CLIENT, NATIVE
 from recorder.core.handlers import (
     approvals,
     compactions,
@@ -21,8 +21,9 @@ from recorder.core.handlers import (
     turns,
 )
 from recorder.core.handlers.model_configs import find_or_add, infer_config
-from recorder.core.money import billing, token_counts
+from recorder.core.money import token_counts
 from recorder.core.records import Json, Loop, Outcome, Session, Status, Turn
+from recorder.core.sources import CLIENT, NATIVE
 
 _MS = timedelta(milliseconds=1)
 _ENDED = {
@@ -98,10 +99,19 @@ def abort(context: EventContext, loop: Loop) -> None:
 
 
 def reopen(context: EventContext, event: LoopReopened) -> Placement:
-    """Continue a loop that had ended, with its last turn and what was cut at its end."""
+    """Continue a loop that had ended, with its last turn and what was cut at its end.
+
+    Of a loop that runs, the last turn goes on if it ended and the event names it.
+    """
     loop = context.state.find_loop(context.producer, event.loop_id)
-    if loop is None or loop.status in ("pending", "running"):
-        return NO_PLACEMENT if loop is None else turns.placement(context, loop)
+    if loop is None:
+        return NO_PLACEMENT
+    if loop.status == "running" and event.turn_index is not None:
+        turns.reopen(context, loop, event.turn_index)
+        context.touch(loop)
+        context.touch(loop.session)
+    if loop.status in ("pending", "running"):
+        return turns.placement(context, loop)
     context.reopen_billed_call(loop)
     context.state.take_back_end(loop)
     loop.status, loop.outcome, loop.rejection = "running", "", None
@@ -149,7 +159,7 @@ def _describe(context: EventContext, loop: Loop, event: AgentStart) -> None:
     tag = event.continuation_kind.tag
     loop.continuation_tag = None if tag is None else clean(tag)
     loop.metadata = event.metadata
-    labels.add_metadata(context, loop.session, event.metadata)
+    sessions.add_metadata(context, loop.session, event.metadata)
     loop.started_at = event.timestamp
     loop.start_event = context.id
     if event.config_snapshot is not None:

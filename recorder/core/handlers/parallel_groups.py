@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from recorder.core.content import messages
 from recorder.core.context import EventContext, Placement
+from recorder.core.costs import billing
 from recorder.core.event_time import arrival_if_earlier
 from recorder.core.events import ParallelLoopEnd, ParallelLoopStart
 from recorder.core.handlers import sessions
 from recorder.core.handlers.verdict import named_branches, verdict
 from recorder.core.lookups import LAST_RUNS
-from recorder.core.money import billing, token_counts
+from recorder.core.money import token_counts
 from recorder.core.records import Group, Json, Loop, Session
 from recorder.core.state import State
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from recorder.core.changes import Change
+from recorder.core.content import labels
 from recorder.core.content.text import clean, excerpt
 from recorder.core.context import EventContext
 from recorder.core.event_time import happened_at, happened_without_time
 from recorder.core.events import SessionInfo
-from recorder.core.formats.registry import MERGED, OTLP
 from recorder.core.records import Json, Loop, Session
+from recorder.core.sources import MERGED, OTLP
 from recorder.core.state import State
 
 _ACTIVITY = 300  # characters
@@ -168,3 +169,24 @@ def apply_info(session: Session, event: SessionInfo) -> None:
 def _first_loop(at: datetime) -> Json:
     stamp = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
     return {"FirstLoop": {"timestamp": stamp}}
+
+
+def set_tags(context: EventContext, session: Session, tags: object) -> None:
+    """Replace the tags of a session by those reported; None leaves them."""
+    if tags is None:
+        return
+    found = labels.reported_tags(tags)
+    if found != (session.tags or []):
+        session.tags = [*found] or None
+        context.change_labels(session)
+
+
+def add_metadata(context: EventContext, session: Session, metadata: object) -> None:
+    """Add the metadata of a loop to those of its session; a name keeps all values that it had."""
+    if not isinstance(metadata, dict) or not metadata:
+        return
+    had = labels.metadata_of(session.metadata)
+    new = labels.merged(had, metadata)
+    if new != had:
+        session.metadata = {name: [*values] for name, values in new.items()}
+        context.change_labels(session)

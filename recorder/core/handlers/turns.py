@@ -8,6 +8,7 @@ from recorder.core.content.fingerprints import text_key
 from recorder.core.content.messages import Answer
 from recorder.core.content.text import clean, excerpt, strip_markdown
 from recorder.core.context import NO_PLACEMENT, EventContext, Placement
+from recorder.core.costs import billing
 from recorder.core.event_time import arrival_if_earlier
 from recorder.core.events import (
     CallReported,
@@ -19,7 +20,7 @@ from recorder.core.events import (
     UsageReported,
 )
 from recorder.core.handlers import lifecycle, model_configs, parallel_groups, sessions
-from recorder.core.money import billing, prices, token_counts, usage
+from recorder.core.money import prices, token_counts, usage
 from recorder.core.records import Loop, Turn
 
 

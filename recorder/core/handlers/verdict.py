@@ -1,14 +1,10 @@
-"""How a branch of a parallel group was selected: inferred from the judge's reply, as no event states it.
-
-The values: `judged` by a judge; `fallback`, as the judge's reply does not name the selected branch; `rule`,
-without a judge; `none` until the group ends.
-"""
+"""How a branch of a parallel group was selected: inferred from the judge's reply, as no event states it."""
 
 import re
 from collections.abc import Collection
-from typing import Literal
 
-Verdict = Literal["judged", "rule", "fallback", "none"]
+from recorder.core.records import Verdict
+
 NUMBER = re.compile(r"\d{1,6}", re.ASCII)
 
 

@@ -41,6 +41,7 @@ class Call:
     rates: Rates | None = None
     is_judge: bool = False
     miss: Miss | None = None  # None: the ledger does not have the call
+    fee_nano: int = 0  # of its web searches, within `cost_nano`
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,8 @@ class Figure:
 def at_model(calls: Iterable[Call], choice: Choice) -> Figure:
     """Return the cost of calls at another model's rates.
 
-    Calls that this model answered keep their recorded cost. The choice must have a price.
+    Calls that this model answered keep their recorded cost, and all others the fees of their web searches.
+    The choice must have a price.
     """
     found = Figure()
     for call in calls:
@@ -101,7 +103,7 @@ def at_model(calls: Iterable[Call], choice: Choice) -> Figure:
         if call.key == choice.key or price is None:
             found = found.plus(call.cost_nano, call.cost_nano, (), changed=False)
         else:
-            nano = cost(call.tokens, price)
+            nano = min(cost(call.tokens, price) + call.fee_nano, MAX_NANO)
             found = found.plus(call.cost_nano, nano, _bounds(call, choice.key, price), changed=True)
     return found
 
@@ -157,12 +159,12 @@ def _with_read(tokens: Buckets, more: int) -> Buckets:
 
 
 def _in_proportion(call: Call, tokens: Buckets, rates: Rates) -> int:
-    """Return what other tokens cost: by the rates, or as the reported cost of a call has them."""
-    recorded = cost_at(call.tokens, rates)
-    if recorded == call.cost_nano or not recorded:
-        return cost_at(tokens, rates)
+    """Return what other tokens cost, with the fees: by the rates, or as the reported cost has them."""
+    recorded, of_tokens = cost_at(call.tokens, rates), max(0, call.cost_nano - call.fee_nano)
+    if recorded == of_tokens or not recorded:
+        return min(cost_at(tokens, rates) + call.fee_nano, MAX_NANO)
     before, after = scaled_cost(call.tokens, rates)[0], scaled_cost(tokens, rates)[0]
-    return min((2 * call.cost_nano * after + before) // (2 * before), MAX_NANO)
+    return min((2 * of_tokens * after + before) // (2 * before) + call.fee_nano, MAX_NANO)
 
 
 def _bounds(call: Call, other: PriceKey, price: Price) -> list[int]:
@@ -173,7 +175,8 @@ def _bounds(call: Call, other: PriceKey, price: Price) -> list[int]:
     found = []
     for tokens in shapes:
         for thousandths, is_upper in ((least, False), (most, True)):
-            found.append(_scaled(tokens, price, thousandths, is_upper=is_upper))
+            nano = _scaled(tokens, price, thousandths, is_upper=is_upper)
+            found.append(min(nano + call.fee_nano, MAX_NANO))
     return found
 
 

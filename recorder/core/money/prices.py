@@ -115,8 +115,13 @@ def price_at(rows: Sequence[Price], event: int, at: datetime) -> Price | None:
 
 def cost(tokens: Buckets, price: Price, web_searches: int = 0) -> int:
     """Return the cost of a call in nano-dollars, rounded half to even, with the fees of its web searches."""
-    fee = int(web_search_rate(price.provider) * 1_000) * web_searches
+    fee = search_fee(price.provider, web_searches)
     return min(cost_at(tokens, price.rates(tokens.prompt)) + fee, MAX_NANO)
+
+
+def search_fee(provider: str, web_searches: int) -> int:
+    """Return the fee of web searches that a provider ran, in nano-dollars."""
+    return int(web_search_rate(provider) * 1_000) * web_searches
 
 
 def web_search_rate(provider: str) -> Decimal:

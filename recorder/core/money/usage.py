@@ -16,8 +16,8 @@ import re
 from typing import NamedTuple
 
 from recorder.core.events import Usage
-from recorder.core.formats.registry import CONVENTIONS, Convention
 from recorder.core.records import Json, ModelConfig
+from recorder.core.sources import CONVENTIONS, Convention
 
 _OF_API: dict[str, Convention] = {
     "anthropic_messages": "beside",

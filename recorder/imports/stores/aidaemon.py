@@ -15,7 +15,7 @@ from pathlib import Path
 from recorder.core.formats.aidaemon import USAGE, fingerprint
 from recorder.core.formats.base import Fields, encode_event, parse_arguments
 from recorder.imports.report import Report, UnusableError
-from recorder.imports.stores.sqlite_snapshot import columns, fields, opened
+from recorder.imports.sqlite_snapshot import columns, fields, opened
 from recorder.imports.submit import Sender
 from recorder.journal.producers import IMPORT_PREFIX
 from recorder.models import Producer, Project

@@ -17,7 +17,7 @@ from recorder.core.formats.base import Fields, encode_event
 from recorder.core.formats.cagent.database_rows import ITEMS, SESSIONS
 from recorder.core.records import Json
 from recorder.imports.report import Report, UnusableError
-from recorder.imports.stores.sqlite_snapshot import columns, fields, names, opened
+from recorder.imports.sqlite_snapshot import columns, fields, names, opened
 from recorder.imports.submit import Sender
 from recorder.journal.identity import Marks, marks, unstored
 from recorder.journal.producers import IMPORT_PREFIX

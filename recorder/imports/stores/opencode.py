@@ -10,7 +10,7 @@ from loopscope_client.transcripts.long_lines import cut
 from loopscope_client.transcripts.opencode import AGENT, session_producer, sessions
 from recorder.imports.recordings import begins_with, not_stored
 from recorder.imports.report import Report, UnusableError
-from recorder.imports.stores.sqlite_snapshot import is_store, opened
+from recorder.imports.sqlite_snapshot import is_store, opened
 from recorder.imports.submit import Sender
 from recorder.imports.transcripts.transcript_file import import_transcript
 from recorder.models import Producer, Project

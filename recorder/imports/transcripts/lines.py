@@ -13,8 +13,7 @@ from loopscope_client.transcripts.bad_lines import is_object
 from loopscope_client.transcripts.documents import chat_lines
 from loopscope_client.transcripts.lines import is_blank, prepared, read_line
 from loopscope_client.transcripts.long_lines import cut
-from recorder.imports.detect import opened
-from recorder.imports.gzip_file import OverBoundError
+from recorder.imports.gzip_file import OverBoundError, opened
 from recorder.imports.overlap import Numbered
 
 OnRead = Callable[[int], None]

@@ -12,28 +12,19 @@ from functools import partial
 from django.conf import settings
 
 from recorder.access.client_address import scope_address
-from recorder.core.formats.registry import OTLP
+from recorder.asgi.scope import Receive, Scope, Send, header
 from recorder.core.formats.structure import has_more_values, is_deeper, opening_brackets
+from recorder.core.sources import OTLP
 from recorder.database.errors import Busy
 from recorder.ingest import metrics
-from recorder.ingest.auth import Grant, Receive, Scope, Send, header
-from recorder.ingest.http import (
-    JSON,
-    WINDOWS,
-    Fault,
-    Gone,
-    admitted,
-    inflated,
-    note_fault,
-    read_body,
-    refused_by,
-    send_content,
-)
+from recorder.ingest.auth import Grant
+from recorder.ingest.commit.span_backlog import PRODUCER
+from recorder.ingest.commit.submit import submit
+from recorder.ingest.http.request import WINDOWS, admitted, inflated, read_body
+from recorder.ingest.http.response import JSON, Fault, Gone, note_fault, refused_by, send_content
 from recorder.ingest.limits.decoding import Hold, decoding
 from recorder.ingest.otlp import bodies
 from recorder.ingest.otlp.bodies import Bounds, Signal, TooLarge, Unreadable
-from recorder.ingest.otlp.waiting import PRODUCER
-from recorder.ingest.rate_limit import submit
 from recorder.journal.batch import Batch, Closed, Receipt
 
 log = logging.getLogger(__name__)

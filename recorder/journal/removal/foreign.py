@@ -15,7 +15,8 @@ from recorder.core.formats.base import parse
 from recorder.core.formats.native import NO_LIMITS
 from recorder.core.formats.otlp.joining import home_of, keys_of
 from recorder.core.formats.otlp.unit import Unit
-from recorder.core.formats.registry import OTLP, READERS
+from recorder.core.formats.registry import READERS
+from recorder.core.sources import OTLP
 from recorder.database import sql
 from recorder.journal.append import LINES
 from recorder.journal.read import texts

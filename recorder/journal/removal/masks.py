@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 
-from recorder.core.formats.registry import OTLP, READERS
+from recorder.core.formats.registry import READERS
+from recorder.core.sources import OTLP
 from recorder.database import sql
 from recorder.journal.append import LINES
 from recorder.journal.delta.dedup_window import Encoded, Window

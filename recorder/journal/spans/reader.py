@@ -29,7 +29,7 @@ from recorder.journal.spans import marks
 from recorder.journal.spans.conflicts import SpanConflicts
 from recorder.journal.spans.reported_calls import ReportedCalls
 from recorder.journal.spans.transcript_times import TranscriptTimes, session_key
-from recorder.journal.spans.without_record import SETS, AttributeNames
+from recorder.journal.spans.without_record import SETS, AttributeNames, type_of
 
 SILENCE = "loopscopeSilence"  # a line of ours: nothing more came of a trace for the time that is set
 
@@ -144,7 +144,7 @@ class SpanReader:
         if line.item is None:
             return Translation("silence", session_id=self._session(line.home))
         digest = line.item.digest
-        name = (digest.name or "log") if digest.is_log else f"{digest.kind} {digest.name}"
+        name = type_of(digest)
         session = self._session(line.home)
         held = self._held(line.home)
         waiting = None if session or digest.kind == "noise" else f"spans-{line.home}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from recorder.core.content.text import clean
 from recorder.core.formats.otlp.spans.attributes import identifier
@@ -23,6 +23,10 @@ TEXT_MAX = 4_000  # of all names, as they are stored
 SENDER_MAX = 200
 SHOWN = 3  # services, and scopes, of one unit
 COLUMNS = ("unrecorded_spans", "unrecorded_token", "unrecorded_sender", "unrecorded_names")
+_FRAME = "frame "
+# Lines of spans that are no call, tool or agent and whose trace has no loop. They wait for a loop of their
+# trace, and are no events of a loop that was lost.
+SPAN_LINES = Q(loop_key__startswith="spans-", type__startswith=_FRAME)
 SETS = ", ".join(f"{column} = %s" for column in COLUMNS)
 
 Columns = tuple[int | None, int, str, str]
@@ -61,6 +65,17 @@ class AttributeNames:
             return None, 0, "", ""
         token = max(spans, key=lambda each: each.end).token
         return len(spans), token, sender_of(spans), "\n".join(self._names.get(pk, ()))
+
+
+def type_of(digest: Digest) -> str:
+    """Return the type of the line of a span, its kind and name, or of a log record: its name.
+
+    That of a log record never begins like that of a frame.
+    """
+    if not digest.is_log:
+        return f"{digest.kind} {digest.name}"
+    name = digest.name or "log"
+    return f"log {name}" if name.startswith(_FRAME) else name
 
 
 def sender_of(spans: Iterable[Digest]) -> str:

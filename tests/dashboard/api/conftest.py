@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Project
 
 TAPES = Path(__file__).parents[2] / "tapes" / "phi-core"

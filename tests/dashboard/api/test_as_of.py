@@ -3,7 +3,7 @@
 import pytest
 
 from recorder.access import tokens
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import EventRecord, Project
 from tests.support import build
 from tests.support.foreign_tapes import tape

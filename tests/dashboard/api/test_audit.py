@@ -6,7 +6,7 @@ from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 
 from recorder.access import tokens
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal import immutability
 from recorder.models import AuditEntry, Membership, Project, Session
 from recorder.operations import audit

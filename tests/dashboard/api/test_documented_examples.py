@@ -14,7 +14,7 @@ from channels.db import database_sync_to_async
 from django.contrib.auth.models import User
 
 from recorder.access import saved_views, tokens
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ledger import follower
 from recorder.models import EventRecord, LedgerCall, LoopRecord, ParallelGroupRecord
 from recorder.notes.definitions import Draft, define

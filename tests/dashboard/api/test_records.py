@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal.read import texts
 from recorder.models import EventRecord, LoopRecord, Session
 from tests.dashboard.api.conftest import TAPES

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import LoopRecord
 from tests.support import build
 from tests.support.foreign_tapes import tape

@@ -7,7 +7,7 @@ from asgiref.testing import ApplicationCommunicator
 from channels.db import database_sync_to_async
 
 from dashboard.asgi import application
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from tests.support.endpoint_clients import HOST
 from tests.support.wait import LONGEST_S
 

@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 
 from dashboard.live.cached_value import VALUES, ProcessCache, cached
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Project
 from recorder.pubsub.invalidation import Invalidation, publish_here
 from tests.support import build

@@ -8,7 +8,7 @@ from django.template import Context, Template
 
 from dashboard.lifecycle.notification_policy import POLICY, ROWS
 from dashboard.notifications.queries import WAITING_SHOWN
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Approval, LoopRecord, Membership, Mute, Project, Session
 from tests.support import build
 

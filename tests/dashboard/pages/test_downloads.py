@@ -9,7 +9,7 @@ from html import unescape
 import pytest
 from django.contrib.auth.models import User
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import LoopRecord, Membership, Project
 from recorder.notes.definitions import Draft, define
 from recorder.notes.targets import find

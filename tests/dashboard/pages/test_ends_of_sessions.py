@@ -20,7 +20,7 @@ from dashboard.pages.session.header.session import headers
 from dashboard.pages.sessions.params import Filters
 from dashboard.pages.sessions.queries.list import matching
 from dashboard.pages.sessions.queries.rows import rows
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import EventRecord, Project, Session
 from recorder.projection.rebuild import rebuild
 from tests.recorder.imports.field_cases import cases as transcripts

@@ -15,7 +15,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Anomaly, Membership, Project, QuarantinedLine
 from recorder.operations.integrity_check import findings
 from tests.support.foreign_tapes import TAPES, tape

@@ -10,7 +10,7 @@ from dashboard.query_language import parse
 from dashboard.query_language.conditions import loop_condition, session_condition, tool_call_condition
 from dashboard.query_language.queries import arguments
 from recorder.core.search.event_texts import HEAD_BYTES
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import LoopRecord, Project, Session, ToolCall
 from recorder.search import indexer
 from tests.support import build

@@ -4,7 +4,7 @@ import pytest
 
 from dashboard.query_language import parse
 from dashboard.query_language.conditions import search_condition, session_condition
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Project, Session
 from recorder.search import indexer
 from tests.dashboard.query_language.test_conditions import NOW

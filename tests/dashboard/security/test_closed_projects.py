@@ -2,10 +2,10 @@
 
 import pytest
 
-from dashboard.live import page_socket
+from dashboard.live import consumers
 from dashboard.security import recheck
 from recorder.access import tokens
-from recorder.ingest import websocket as ingest_socket
+from recorder.ingest.websocket import consumers as ingest_socket
 from recorder.models import JournalEvent
 from recorder.operations.audit import COMMAND
 from recorder.operations.people import project_deletion, projects
@@ -78,5 +78,5 @@ async def test_the_socket_of_a_page_ends_with_the_project_and_stays_while_it_is_
     other = await open_page(place.sessions())
     assert not page.socket.future.done(), "an archived project may be read"
     await in_thread(delete, place)
-    assert await page.closed() == page_socket.SIGNED_OUT
-    assert await other.closed() == page_socket.SIGNED_OUT
+    assert await page.closed() == consumers.SIGNED_OUT
+    assert await other.closed() == consumers.SIGNED_OUT

@@ -8,7 +8,7 @@ from django.test import AsyncClient
 from django.utils import timezone
 
 from dashboard.asgi import application
-from dashboard.live import page_socket
+from dashboard.live import consumers
 from dashboard.pages.registry import LIVE_RIGHTS
 from dashboard.security import recheck
 from dashboard.security.recheck import Bearer, SignIn, until_lost
@@ -16,7 +16,7 @@ from dashboard.security.stream_access import AccessLost, while_held
 from recorder.access import tokens
 from recorder.access.rights import Right
 from recorder.database.errors import Busy
-from recorder.ingest import websocket as ingest_socket
+from recorder.ingest.websocket import consumers as ingest_socket
 from recorder.models import AccessToken, Membership
 from tests.dashboard.open_page import HOST, in_thread
 from tests.support.endpoint_clients import Client as IngestClient
@@ -59,7 +59,7 @@ async def test_a_page_socket_ends(place, open_page, ending):
     page = await open_page(place.sessions())
     await in_thread(ENDINGS[ending], place)
 
-    assert await page.closed() == page_socket.SIGNED_OUT
+    assert await page.closed() == consumers.SIGNED_OUT
 
 
 async def test_a_page_socket_ends_with_the_right_that_its_page_takes(place, open_page, monkeypatch):
@@ -69,7 +69,7 @@ async def test_a_page_socket_ends_with_the_right_that_its_page_takes(place, open
     other = await open_page(place.sessions())
     await in_thread(lambda: Membership.objects.update(role="member"))
 
-    assert await page.closed() == page_socket.SIGNED_OUT
+    assert await page.closed() == consumers.SIGNED_OUT
     assert not other.socket.future.done(), "members may still read"
 
 
@@ -79,7 +79,7 @@ async def test_a_superuser_who_is_none_any_more_loses_the_socket(place, open_pag
     page = await open_page(place.sessions())
     await in_thread(lambda: User.objects.update(is_superuser=False))
 
-    assert await page.closed() == page_socket.SIGNED_OUT
+    assert await page.closed() == consumers.SIGNED_OUT
 
 
 async def stream_ends(path, header, ending):
@@ -228,7 +228,7 @@ async def test_a_stream_is_checked_once_in_each_interval(monkeypatch):
     assert seen == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("module", ["dashboard.security.recheck", "recorder.ingest.websocket"])
+@pytest.mark.parametrize("module", ["dashboard.security.recheck", "recorder.ingest.websocket.consumers"])
 def test_the_pauses_leave_time_for_the_query_and_the_close(module):
     source = __import__(module, fromlist=["RECHECK_S"]).__spec__.loader.get_source(module)
     pause = next(line for line in source.splitlines() if line.startswith("RECHECK_S = "))

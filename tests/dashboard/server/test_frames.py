@@ -13,9 +13,9 @@ from twisted.python.failure import Failure
 
 from dashboard.server import websocket
 from dashboard.server.websocket import DISCARDED_FRAMES, PAGE_BYTES, PART_BYTES, TURN_FRAMES, Socket
-from recorder.ingest import rate_limit
+from recorder.ingest.limits import rate_limit
 from recorder.ingest.limits.byte_budget import budget
-from recorder.ingest.rate_limit import ALLOWANCE, ALLOWANCE_PER_S, Allowance
+from recorder.ingest.limits.rate_limit import ALLOWANCE, ALLOWANCE_PER_S, Allowance
 
 TURN_MAX = TURN_FRAMES + PART_BYTES // 6  # the part in which the limit is reached is finished
 PAGE, INGEST = b"/p/default/live/sessions", b"/ingest/v1/ws"

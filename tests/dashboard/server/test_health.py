@@ -9,8 +9,8 @@ from asgiref.sync import async_to_sync
 from dashboard.server import health
 from recorder.access import tokens
 from recorder.database.errors import Busy
-from recorder.ingest import pipeline
-from recorder.ingest.writer import close, writer
+from recorder.ingest.commit import pipeline
+from recorder.ingest.commit.writer import close, writer
 from recorder.models import Project
 from tests.support.build import agent_start, line
 from tests.support.endpoint_clients import HOST, post, request

@@ -11,12 +11,11 @@ import pytest
 from dashboard.server import waiting_spans
 from recorder.access import share_links, tokens
 from recorder.access.share_links import Target, Terms
-from recorder.ingest import bisect
-from recorder.ingest.otlp import waiting
-from recorder.ingest.writer import writer
+from recorder.ingest.commit import bisect, span_backlog
+from recorder.ingest.commit.writer import writer
 from recorder.models import Session, WaitingSpans
 from tests.dashboard.open_page import Place
-from tests.recorder.ingest.otlp.test_waiting_spans import span_line
+from tests.recorder.ingest.commit.test_waiting_spans import span_line
 from tests.support import build
 from tests.support.endpoint_clients import HOST, request
 from tests.support.wait import LONGEST_S, until
@@ -57,9 +56,9 @@ def limits(monkeypatch):
 @pytest.fixture
 def behind(place, limits, monkeypatch):
     """A project with spans that are read only when a reader wants to see them; the clock stands still."""
-    monkeypatch.setattr(waiting, "monotonic", lambda: limits.now)
-    monkeypatch.setattr(waiting, "IDLE_S", LONGEST_S)
-    monkeypatch.setattr(waiting, "ALONE_BYTES", 0)
+    monkeypatch.setattr(span_backlog, "monotonic", lambda: limits.now)
+    monkeypatch.setattr(span_backlog, "IDLE_S", LONGEST_S)
+    monkeypatch.setattr(span_backlog, "ALONE_BYTES", 0)
     secret = tokens.issue(place.project, "sender", ["ingest"])
     headers = [HOST, (b"authorization", f"Bearer {secret}".encode()), (b"content-type", b"application/json")]
     assert request("/v1/traces", span_line(1), method="POST", headers=headers).status == 200

@@ -10,16 +10,17 @@ from contextlib import suppress
 import pytest
 from django.http import QueryDict
 
-from dashboard.live.page_socket import _acknowledged
+from dashboard.live.consumers import _acknowledged
 from dashboard.shared.session_filter import WORDS_MAX, Wanted, matching
 from dashboard.web.query_params import VALUES_MAX, Reading
 from recorder.access import tokens
+from recorder.asgi.scope import header
 from recorder.core.formats import native
 from recorder.core.formats.base import InvalidLineError
-from recorder.ingest import http, websocket_frames
-from recorder.ingest.auth import header
-from recorder.ingest.http import INLINE_OBJECT_BYTES
-from recorder.ingest.writer import close
+from recorder.ingest.commit.writer import close
+from recorder.ingest.events import endpoint as http
+from recorder.ingest.events.endpoint import INLINE_OBJECT_BYTES
+from recorder.ingest.websocket import frames as websocket_frames
 from recorder.journal.batch import Receipt, Rejected, lines_of
 from recorder.models import Project
 from tests.support import build

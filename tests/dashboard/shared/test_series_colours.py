@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dashboard.pages.costs.params import Params
 from dashboard.pages.costs.queries import overview
 from dashboard.shared.series_colours import COLOURS, SLOTS, series_slots
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import ModelConfig, Project
 from tests.support import build
 

@@ -20,7 +20,7 @@ from dashboard.pages.sessions.queries.list import matching
 from dashboard.shared import attention
 from dashboard.shared.session_state import State, end_of_session, is_stale, live, stale, state_of_session
 from dashboard.shell.queries import live_now
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Compaction, EventRecord, Project, Session
 from recorder.projection.rebuild import rebuild
 from tests.support import build

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from dashboard.shell.live import LIVE_NOW
 from dashboard.shell.queries import SHOWN, live_now
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Project, Session
 from tests.support.small_loop import Loop
 

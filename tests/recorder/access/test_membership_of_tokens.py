@@ -81,7 +81,7 @@ def test_a_superuser_needs_no_membership(project):
 
 @pytest.mark.parametrize("ending", ["membership", "user", "disabled"])
 async def test_an_open_ingest_socket_of_a_removed_member_ends(project, ada, monkeypatch, ending):
-    monkeypatch.setattr("recorder.ingest.websocket.RECHECK_S", 0.05)
+    monkeypatch.setattr("recorder.ingest.websocket.consumers.RECHECK_S", 0.05)
     mine = await database_sync_to_async(tokens.issue)(project, "mine", ["ingest"], user=ada)
     async with Client(mine) as client:
         await client.hello()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recorder.core.formats.cagent import TRANSLATORS
 from recorder.database import row_mapper
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal.read import texts
 from recorder.models import (
     Anomaly,

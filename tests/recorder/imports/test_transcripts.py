@@ -17,7 +17,7 @@ from recorder.core.formats.registry import TRANSCRIPTS
 from recorder.imports.detect import recordings
 from recorder.imports.import_files import import_files
 from recorder.imports.report import Report
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import EventRecord, LoopRecord, Producer, Project, Session, Turn
 from recorder.projection.rebuild import rebuild
 from tests.recorder.journal.spans import captures

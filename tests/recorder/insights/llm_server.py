@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from recorder.ingest import writer
+from recorder.ingest.commit import writer
 from tests.recorder.insights.fixtures import working
 from tests.support import build
 

@@ -1,6 +1,6 @@
 """Projects with recorded tapes and loops that produce insights."""
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from tests.recorder.insights.fixtures import working
 from tests.recorder.projection.test_store import NOW, TAPES, lines_of, send
 from tests.support.build import line

@@ -4,9 +4,9 @@ import gc
 
 import pytest
 
-from recorder.core.formats.registry import OTLP
+from recorder.core.sources import OTLP
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ingest.otlp.endpoint import PRODUCER
-from recorder.ingest.pipeline import Batch, ingest
 from recorder.journal.append import Journal
 from tests.recorder.journal.spans import captures
 from tests.support import build, foreign_tapes

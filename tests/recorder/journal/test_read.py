@@ -7,7 +7,7 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recorder.ingest.pipeline import Batch, ingest, record
+from recorder.ingest.commit.pipeline import Batch, ingest, record
 from recorder.journal import append
 from recorder.journal.delta.encoding import sources
 from recorder.journal.read import texts

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from recorder.access import tokens
-from recorder.core.formats.registry import OTLP
+from recorder.core.sources import OTLP
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ingest.otlp.endpoint import PRODUCER
-from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import AccessToken, JournalEvent, LoopRecord, QuarantinedLine, Session
 from recorder.projection.rebuild import rebuild
 from tests.recorder.core.formats.otlp import build

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal.read import texts
 from recorder.models import JournalEvent, Project
 from tests.phi_core.scenarios import FOLDER

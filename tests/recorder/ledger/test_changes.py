@@ -5,7 +5,7 @@ import json
 import pytest
 from django.db.models import Sum
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ledger import follower
 from recorder.models import LedgerBlock, LedgerCall, LedgerDay, LedgerRedo, LedgerSum, Session
 from recorder.projection.rebuild import rebuild

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from recorder.core.money.prices import Band, Rates
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ledger import follower, state
 from recorder.ledger.follower import Follower
 from recorder.ledger.sums import FIGURES, NO_PART

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.db import connection
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ledger.follower import Follower
 from recorder.models import LedgerBlock, LedgerCall, LedgerSum
 from tests.recorder.ledger.long_session import CALLS, KEPT, LOOP, turns

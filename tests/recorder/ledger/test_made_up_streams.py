@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dashboard.shared.ledger.queries.session_ledger import blocks_of_call, session_ledger
 from recorder.core.money.prices import Band, Rates
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ledger import follower, state
 from recorder.ledger.calls import call_of
 from recorder.ledger.follower import Follower

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection, transaction
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ledger import follower, state
 from recorder.ledger.follower import Follower
 from recorder.models import LedgerCall, LedgerRedo, Session, Turn

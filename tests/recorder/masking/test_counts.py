@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.masking.matcher import OwnPattern, RuleSettings
 from recorder.masking.project_rules import save
 from recorder.models import JournalEvent, MaskCount, Project

@@ -14,9 +14,9 @@ from channels.db import database_sync_to_async
 from django.core.management import call_command
 from django.db import connection
 
-from recorder.core.formats.registry import OTLP
-from recorder.ingest.otlp.waiting import PRODUCER, Backlog
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.core.sources import OTLP
+from recorder.ingest.commit.pipeline import Batch, ingest
+from recorder.ingest.commit.span_backlog import PRODUCER, Backlog
 from recorder.journal.read import texts
 from recorder.masking.counts import masks_in
 from recorder.models import JournalEvent, LoopRecord, QuarantinedLine, TextBlock, WaitingSpans

@@ -3,7 +3,7 @@
 import pytest
 from django.test import override_settings
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal.read import texts
 from recorder.masking.counts import masks_in
 from recorder.masking.matcher import OwnPattern, RuleSettings

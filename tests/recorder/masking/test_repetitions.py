@@ -2,7 +2,7 @@
 
 import pytest
 
-from recorder.ingest.pipeline import Batch, ingest, record
+from recorder.ingest.commit.pipeline import Batch, ingest, record
 from recorder.journal.read import texts
 from recorder.masking.matcher import OwnPattern, RuleSettings
 from recorder.masking.project_rules import save

@@ -9,10 +9,10 @@ from uuid import uuid4
 
 from django.core.management import call_command
 
-from recorder.core.formats.registry import OTLP
-from recorder.ingest.otlp.waiting import PRODUCER
-from recorder.ingest.pipeline import Batch, ingest
-from recorder.masking.streams.tails import LEADING
+from recorder.core.sources import OTLP
+from recorder.ingest.commit.pipeline import Batch, ingest
+from recorder.ingest.commit.span_backlog import PRODUCER
+from recorder.masking.unfinished.tails import LEADING
 from tests.recorder.journal.spans import pairs
 from tests.support.build import (
     agent_end,

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Note, Project
 from recorder.notes import targets, write
 from recorder.notes.definitions import Draft, define

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal.read import texts
 from recorder.masking.matcher import OwnPattern, RuleSettings
 from recorder.masking.project_rules import masker_of

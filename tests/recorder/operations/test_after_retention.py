@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal.delta.encoding import fingerprint, sources
 from recorder.journal.read import Pruned, fingerprints
 from recorder.models import EventRecord, JournalEvent, LoopRecord, Project, Session

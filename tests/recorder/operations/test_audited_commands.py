@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from dashboard.management.commands.up import sign_in_secret
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import AuditEntry, JournalEvent, Project, ScoreDefinition
 from recorder.operations import retention
 from recorder.operations.audit_actions import ACTIONS

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from recorder.access import share_links
 from recorder.access.share_links import Target, Terms
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal.read import texts
 from recorder.models import (
     JournalEvent,

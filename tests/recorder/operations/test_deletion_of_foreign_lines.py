@@ -106,3 +106,17 @@ def test_history_of_a_deleted_session_stays_history_in_the_one_that_repeats_it(p
     assert records(project) == left
     record(second, first, project=project)
     assert set(Session.objects.values_list("session_id", flat=True)) == {"second"}
+
+
+def test_a_file_that_begins_with_lines_of_a_deleted_session_keeps_its_rest(project):
+    """Older releases repeated the history of a resumed session under its own id."""
+    first = Transcript("first").prompt(0, "a")
+    record(first, project=project)
+    deletion.delete_session(project, "first", COMMAND)
+    second = Transcript("second").prompt(100, "b")
+    second.lines = [*first.lines, *second.lines]
+
+    record(second, project=project)
+
+    assert [(each.session_id, each.turns) for each in Session.objects.all()] == [("second", 2)]
+    assert list(findings()) == []

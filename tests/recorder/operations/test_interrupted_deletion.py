@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal.read import texts
 from recorder.journal.removal import lines as removal_lines
 from recorder.models import Deletion, EventRecord, JournalEvent, Project, Session
@@ -122,7 +122,7 @@ import django
 django.setup()
 from django.core.management import call_command
 from django.db import connection
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal.removal import lines
 from recorder.models import Deletion, JournalEvent, Project, Session
 from recorder.operations import deletion

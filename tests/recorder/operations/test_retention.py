@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recorder.demo.remove import forget_demo
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal import append
 from recorder.journal.delta.encoding import sources
 from recorder.journal.read import fingerprints, texts

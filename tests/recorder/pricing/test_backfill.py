@@ -9,8 +9,8 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 
 from recorder.core.money.prices import Band, Rates
-from recorder.ingest import writer
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit import writer
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import LoopRecord, Price, Repricing, Session, Spending, Turn
 from recorder.pricing import backfill, price_book
 from recorder.projection.rebuild import rebuild

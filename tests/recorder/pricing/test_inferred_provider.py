@@ -3,7 +3,7 @@
 import pytest
 
 from recorder.core.formats.transcripts.claude_code.contents import provider_of
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Session, Turn
 from recorder.pricing import price_list
 from tests.support import build

@@ -7,7 +7,7 @@ import pytest
 from django.db import transaction
 
 from recorder.core.money.prices import Band, Rates
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import LoopRecord, Price, Project, Session, Turn
 from recorder.pricing import price_book, price_list
 from recorder.projection.rebuild import rebuild

@@ -7,7 +7,7 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import LoopRecord, ModelConfig, Project, Repricing, Session, Spending, Turn
 from recorder.pricing import backfill, rollups, turn_history
 from recorder.projection.rebuild import rebuild

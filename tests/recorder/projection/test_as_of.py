@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recorder.core.records import Loop
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import EventRecord, LoopRecord, Project
 from recorder.models import Session as SessionRow
 from recorder.projection.as_of import NotOfSession, as_of, record_versions

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import EventRecord, Project, Session
 from recorder.projection.as_of import as_of
 from tests.recorder.projection.event_values import LOOP, accepted, event_types, variations

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dashboard.shared.session_filter import Wanted, matching
 from recorder.core.content import labels
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import EventRecord, Session, SessionLabel
 from recorder.projection.as_of import as_of
 from recorder.projection.rebuild import rebuild

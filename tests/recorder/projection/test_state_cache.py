@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recorder.ingest.pipeline import PORTION_BYTES, Batch, ingest, record
+from recorder.ingest.commit.pipeline import PORTION_BYTES, Batch, ingest, record
 from recorder.models import Project, Session
 from recorder.projection import store
 from tests.recorder.core.test_restart import STREAMS
@@ -70,7 +70,7 @@ def test_records_are_the_same_with_cached_and_with_loaded_state(stream, sizes, t
     kept, fresh = (
         Project.objects.create(slug=f"{name}{Project.objects.count()}") for name in ("kept", "fresh")
     )
-    with patch("recorder.ingest.pipeline.PORTION_BYTES", together):
+    with patch("recorder.ingest.commit.pipeline.PORTION_BYTES", together):
         for group in batches(kept, stream, sizes):
             record(group)
     for group in batches(fresh, stream, sizes):

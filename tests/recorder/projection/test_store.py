@@ -16,7 +16,7 @@ from recorder.core.formats.native import parse
 from recorder.core.records import EventRecord, Loop, Session, ToolCall, Turn
 from recorder.core.state_keys import state_keys_of
 from recorder.database import row_mapper
-from recorder.ingest.pipeline import Batch, ingest, record
+from recorder.ingest.commit.pipeline import Batch, ingest, record
 from recorder.models import LoopRecord, Project
 from recorder.projection import store
 from tests.recorder.core.test_restart import STREAMS

@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 from django.db import OperationalError, connection
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import JournalEvent, LoopRecord, Project, Session
 from recorder.pubsub import commit_poller, invalidation
 from recorder.pubsub.commit_poller import CommitPoller
@@ -31,7 +31,7 @@ LINES = [
 ELSEWHERE = """
 import django, sys
 django.setup()
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 ingest(Batch(int(sys.argv[1]), sys.argv[2], None, [line.encode() for line in sys.argv[3:]]))
 """
 
@@ -39,7 +39,7 @@ SLOW = """
 import django, sys
 django.setup()
 from django.db import transaction
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 with transaction.atomic():
     ingest(Batch(int(sys.argv[1]), "slow", None, [line.encode() for line in sys.argv[2:]]))
     print("written", flush=True)

@@ -6,7 +6,7 @@ import pytest
 
 from recorder.core.search.fold import UNSPACED, decode_escapes, fold
 from recorder.core.search.tokens import LETTER, query_tokens
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import SearchDocument
 from recorder.search import indexer, queries
 from recorder.search.match import Match

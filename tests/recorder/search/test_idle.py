@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from recorder.ingest.pipeline import Batch
-from recorder.ingest.writer import Writer
+from recorder.ingest.commit.pipeline import Batch
+from recorder.ingest.commit.writer import Writer
 from recorder.models import SearchDocument
 from recorder.pubsub import invalidation
 from recorder.search import pace

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from recorder.core.search.tokens import query_tokens
 from recorder.database import sql
 from recorder.demo.remove import forget_demo
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import JournalEvent, Project, SearchDocument, SearchState, Session
 from recorder.projection.rebuild import rebuild
 from recorder.search import documents, indexer, notes, queries, state, tables

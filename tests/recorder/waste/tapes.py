@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from tests.recorder.imports.test_bad_stores import bring_in
 from tests.recorder.journal.spans import captures
 

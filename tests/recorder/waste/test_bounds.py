@@ -7,8 +7,8 @@ from django.core.management import call_command
 from django.db import connection
 
 from recorder.core.waste.loop import MOST, LoopWaste
-from recorder.ingest.pipeline import Batch, ingest
-from recorder.ingest.writer import Writer
+from recorder.ingest.commit.pipeline import Batch, ingest
+from recorder.ingest.commit.writer import Writer
 from recorder.models import Turn, Waste, WastedCall, WasteLoop
 from recorder.projection.masking import mask_sessions
 from recorder.waste import follower, lines, rows, state

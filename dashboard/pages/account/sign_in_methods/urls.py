@@ -7,14 +7,12 @@ from django.conf import settings
 from django.urls import path
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.pages.account import views
 from dashboard.pages.account.sign_in_methods import oidc, security_page, steps
 
 SECURITY = "account/security"
 form = require_http_methods(["GET", "HEAD", "POST"])
 
 urlpatterns = [
-    path("signin", views.signin, name="account_login"),
     path("signin/code", form(steps.SecondFactor.as_view()), name="mfa_authenticate"),
     path("signin/passkey", steps.passkey, name="signin-passkey"),
     path(SECURITY, security_page.index, name="mfa_index"),

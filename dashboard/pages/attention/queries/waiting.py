@@ -15,7 +15,7 @@ from dashboard.rendering import approvals
 from dashboard.shared import attention
 from dashboard.shared.session_state import stale
 from dashboard.web import links
-from recorder.core.formats.registry import RUNTIMES
+from recorder.core.sources import RUNTIMES
 from recorder.models import Approval, Project, Session, ToolCall
 
 PAGE = 20

@@ -15,7 +15,7 @@ from dashboard.shared.costs import Cost
 from dashboard.shared.usage_bar import Segment
 from dashboard.web import links
 from dashboard.web.keyset import EPOCH, Cursor
-from recorder.core.handlers.verdict import Verdict
+from recorder.core.records import Verdict
 from recorder.models import ParallelGroupRecord
 
 

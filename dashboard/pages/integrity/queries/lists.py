@@ -288,7 +288,11 @@ SOURCES: Mapping[str, Source] = {  # type: ignore[type-arg]
         _rejected_line,
     ),
     "orphans": Source(
-        lambda project: EventRecord.objects.filter(journal__project=project, loop=None).exclude(loop_key=""),
+        lambda project: (
+            EventRecord.objects.filter(journal__project=project, loop=None)
+            .exclude(loop_key="")
+            .exclude(without_record.SPAN_LINES)  # of the list `unrecorded`
+        ),
         "type",
         "journal__received_at",
         "journal__producer",

@@ -10,12 +10,12 @@ from django.urls import reverse
 from dashboard.live.cached_value import ProcessCache
 from dashboard.pages.session.context.block_rows import BlockRows, block_rows, usd
 from dashboard.pages.session.context.film import MOST, Film, film
-from dashboard.pages.session.context.filters import ALL_RESULTS, GROUPINGS, ContextParams
 from dashboard.pages.session.context.misses import Misses, misses
 from dashboard.pages.session.context.queries import CACHED_MOST, CACHED_S, Reading, read, sessions, size
 from dashboard.pages.session.context.readout import Readout, figures_of_all, price, readout
 from dashboard.pages.session.context.summary import Summary, summary
 from dashboard.pages.session.context.words import KINDS, VERDICTS
+from dashboard.pages.session.context_filters import ALL_RESULTS, GROUPINGS, ContextParams
 from dashboard.rendering.number_format import money
 from dashboard.shared.ledger.queries.session_ledger import CallRow
 from dashboard.shared.waste.findings import Findings, findings

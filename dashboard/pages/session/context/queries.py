@@ -12,7 +12,7 @@ from functools import cached_property
 from django.db.models import QuerySet
 
 from dashboard.live.cached_value import ProcessCache
-from dashboard.pages.session.context.filters import ContextParams
+from dashboard.pages.session.context_filters import ContextParams
 from dashboard.shared.ledger.queries.session_ledger import CallRow, SessionLedger, session_ledger
 from dashboard.web import links
 from recorder.core.records import Json

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dashboard.pages.session.context.block_rows import usd
-from dashboard.pages.session.context.filters import ALL_RESULTS
 from dashboard.pages.session.context.queries import Reading
+from dashboard.pages.session.context_filters import ALL_RESULTS
 from dashboard.rendering.number_format import exact, money, percent, plural
 from dashboard.shared.ledger.queries.session_ledger import BlockRow
 

@@ -15,7 +15,6 @@ from dashboard.pages.session.events.bodies import (
     obj,
     pretty,
     string,
-    text_of,
 )
 from dashboard.rendering import images
 from dashboard.web import links
@@ -113,13 +112,3 @@ def pictures(slug: str, event: int, content: Json) -> tuple[Picture, ...]:
 def _is_only_thought(message: Object) -> bool:
     parts = [obj(part).get("type") for part in items(message.get("content"))]
     return parts.count("thinking") == 1
-
-
-def result_text(result: Json) -> str:
-    """Return the text of a tool result: its content, else its details; without `content` the whole value."""
-    inside = obj(result)
-    if "content" not in inside:
-        return text_of(result) if result is not None else ""
-    text = text_of(inside["content"]) if inside["content"] not in (None, []) else ""
-    details = inside.get("details")
-    return text or (pretty(details) if details is not None else "")

@@ -21,9 +21,19 @@ from dashboard.live.streaming_text import Block
 from dashboard.pages.session.conversation import fold_messages
 from dashboard.pages.session.conversation.fold_messages import Address, LineItems
 from dashboard.pages.session.conversation.items import CompactionDivider, CutOff, Groups, Item, Question, Tool
-from dashboard.pages.session.conversation.messages import Messages, pictures, result_text
+from dashboard.pages.session.conversation.messages import Messages, pictures
 from dashboard.pages.session.conversation.notes import SILENT, note
-from dashboard.pages.session.events.bodies import Body, Excerpt, Object, folded, items, obj, pretty, string
+from dashboard.pages.session.events.bodies import (
+    Body,
+    Excerpt,
+    Object,
+    folded,
+    items,
+    obj,
+    pretty,
+    result_text,
+    string,
+)
 from dashboard.web import links
 from recorder.core.content.text import one_line
 from recorder.core.records import Json

@@ -6,7 +6,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.pages.session.conversation.messages import result_text
 from dashboard.pages.session.events import lookup
 from dashboard.pages.session.events.bodies import (
     Object,
@@ -15,10 +14,11 @@ from dashboard.pages.session.events.bodies import (
     dom_id,
     obj,
     pretty,
+    result_text,
     string,
     text_of,
 )
-from dashboard.pages.session.views import PLAIN, gone_if_pruned, line_or_404
+from dashboard.pages.session.responses import PLAIN, gone_if_pruned, line_or_404
 from dashboard.rendering import event_paths, images, shared_page
 from dashboard.security.access import HtmxRequest, member
 from dashboard.web import links

@@ -145,3 +145,13 @@ def _cut(slug: str, event: int, path: str, text: str, shown: str) -> Excerpt:
         return Excerpt(text, len(text), lines=lines)
     url = links.event_text(slug, event, path)
     return Excerpt(shown, len(text.encode()), url, dom_id(event, path), lines)
+
+
+def result_text(result: Json) -> str:
+    """Return the text of a tool result: its content, else its details; without `content` the whole value."""
+    inside = obj(result)
+    if "content" not in inside:
+        return text_of(result) if result is not None else ""
+    text = text_of(inside["content"]) if inside["content"] not in (None, []) else ""
+    details = inside.get("details")
+    return text or (pretty(details) if details is not None else "")

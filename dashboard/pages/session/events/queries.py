@@ -25,8 +25,8 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from dashboard.notes.counts import NoteCount, of_events
+from dashboard.pages.session.event_filters import DELTA, SESSION, EventFilters
 from dashboard.pages.session.events.bodies import Object, decode
-from dashboard.pages.session.events.filters import DELTA, SESSION, EventFilters
 from dashboard.pages.session.events.summaries import summary, tick
 from dashboard.web import links
 from recorder.core.content.text import clean

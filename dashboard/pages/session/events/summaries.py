@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from dashboard.pages.session.conversation.messages import result_text
 from dashboard.pages.session.events import span_summary
-from dashboard.pages.session.events.bodies import Object, items, number, obj, string, text_of
+from dashboard.pages.session.events.bodies import Object, items, number, obj, result_text, string, text_of
 from dashboard.rendering.number_format import exact, plural, tokens
 from recorder.core.content.text import excerpt, one_line
 from recorder.core.records import Json

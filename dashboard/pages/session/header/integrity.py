@@ -12,7 +12,7 @@ from django.db.models import Count, Min, Q, QuerySet, Sum
 from dashboard.rendering.number_format import plural
 from dashboard.shared.compiled_query import compiled
 from dashboard.web import links
-from recorder.core.formats.registry import OTLP
+from recorder.core.sources import OTLP
 from recorder.models import Anomaly, EventRecord, LoopRecord, QuarantinedLine, Session
 
 SHOWN = 50

@@ -16,7 +16,8 @@ from dashboard.shared.session_state import end_of_session, status_of_session
 from dashboard.shared.usage_bar import COLUMNS, kinds
 from dashboard.web import links
 from recorder.core.content.labels import metadata_of, tags_of
-from recorder.core.formats.registry import SETTLED, SUBSCRIBED
+from recorder.core.formats.registry import SETTLED
+from recorder.core.sources import SUBSCRIBED
 from recorder.models import EventRecord, LoopRecord, Pin, Session, ToolCall, TranscriptLine
 
 STATE = (

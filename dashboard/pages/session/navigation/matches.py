@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dashboard.pages.session.conversation.messages import result_text
-from dashboard.pages.session.events.bodies import Object, items, obj, string, text_of
+from dashboard.pages.session.events.bodies import Object, items, obj, result_text, string, text_of
 from recorder.core.content.text import json_text
 from recorder.core.records import Json
 

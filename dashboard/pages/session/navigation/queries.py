@@ -21,8 +21,8 @@ from dashboard.pages.session.events.summaries import summary
 from dashboard.pages.session.navigation.matches import Match, matches
 from dashboard.shared.time_functions import microseconds
 from dashboard.web import links
-from recorder.core.formats.registry import OTLP
 from recorder.core.records import ORIGIN_DERIVED, ORIGIN_SILENT, ORIGIN_TRANSLATED
+from recorder.core.sources import OTLP
 from recorder.journal.read import texts
 from recorder.models import EventRecord, LoopRecord, Session, ToolCall, Turn
 

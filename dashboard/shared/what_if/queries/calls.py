@@ -14,7 +14,7 @@ from django.db.models import F, Q, QuerySet, Sum
 
 from dashboard.shared.what_if.scope import Scope, agent_of_turn
 from recorder.core.ledger.what_if import Call, Miss
-from recorder.core.money.prices import Price, PriceBook, price_at
+from recorder.core.money.prices import Price, PriceBook, price_at, search_fee
 from recorder.core.money.usage import Buckets
 from recorder.ledger.costs import price_key
 from recorder.models import LedgerCall, LoopRecord, ParallelGroupRecord, Turn, happened
@@ -24,6 +24,7 @@ COLUMNS = (
     *("uncached_tokens", "cache_read_tokens", "cache_write_tokens", "visible_tokens", "reasoning_tokens"),
     *("cache_write_1h_tokens", "cost_nano", "price_id", "cost_source", "unpriced", "unreconciled"),
     *("ended_event", "ended_time", "answered_by", "sold_by", "config_model", "config_provider", "of", "key"),
+    "searches",
 )
 
 
@@ -84,6 +85,7 @@ def _rows(
         "config_provider": F("config__provider"),
         "of": F(segment),
         "key": F("pk") if event else F("pk") * 0,
+        "searches": F("web_searches") if event else F("pk") * 0,
     }
     values = records.order_by().annotate(**names).values_list(*COLUMNS)[: CALLS_MAX + 1]
     return (dict(zip(COLUMNS, row, strict=True)) for row in values)
@@ -134,4 +136,6 @@ def _add(
     miss = misses.get(row["key"])
     calls.without_ledger += miss is None
     rates = price.rates(tokens.prompt) if price is not None and price.bands else None
-    calls.found.append(Call(key, tokens, nano, row["ended_time"], rates, row["of"] == "judge", miss))
+    provider = price.provider if price is not None else key[1]
+    fee = min(search_fee(provider, row["searches"]), nano)
+    calls.found.append(Call(key, tokens, nano, row["ended_time"], rates, row["of"] == "judge", miss, fee))

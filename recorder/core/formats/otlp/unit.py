@@ -1,8 +1,9 @@
 """A unit: the spans that are read together, and the events that were recorded for them so far.
 
 `new_events` compares the outline of each loop with the events recorded for it. If these are its beginning,
-only the rest is returned; otherwise the loop is withdrawn and all its events are returned. So the records
-follow from the set of spans, not from their order, and in the usual order most events are recorded once.
+only the rest is returned. If they are but for its end, or for the end of its last turn, which has further
+tools, the loop goes on; otherwise it is withdrawn and all its events are returned. So the records follow from
+the set of spans, not from their order, and in the usual order most events are recorded once.
 
 Loops that a transcript covers are not recorded.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import cast
 
 from recorder.core.events.fields import is_id
@@ -22,24 +23,19 @@ from recorder.core.formats.otlp.groups import connected
 from recorder.core.formats.otlp.outline import Entry, Notes, outline, runtime_of
 from recorder.core.formats.otlp.plan.loops import LoopPlan
 from recorder.core.formats.otlp.plan.tree import loops_of
+from recorder.core.formats.otlp.recorded_loops import (
+    RecordedLoop,
+    Reopened,
+    link_of,
+    links_of,
+    recorded_loop,
+    reopened_of,
+    withdrawal,
+)
 from recorder.core.formats.otlp.spans.digest import Digest
 from recorder.core.records import Json
 
 SPANS_MAX = 20_000  # spans of a unit that are planned; further ones are kept as lines
-
-
-@dataclass(slots=True)
-class _Recorded:
-    """The events recorded for a loop: their session and number, a hash of their entries, its sub-agents."""
-
-    session: str
-    number: int
-    print: str
-    links: list[str] = field(default_factory=list)  # loops that it started
-    ended: bool = False
-    runtime: str = ""
-    start: int = 0  # of the outermost loop above it, in nanoseconds since 1970
-    open_print: str = ""  # of a loop that has ended with no call open: the hash of its entries but the end
 
 
 # Returns whether a transcript covers the time of a tree of loops, by runtime, session and start.
@@ -60,7 +56,7 @@ class Unit:
             digest = Digest.load(each)
             self.digests[_key(digest)] = digest
         self.recorded = {
-            key: _Recorded(**cast("dict[str, object]", each))  # type: ignore[arg-type]
+            key: RecordedLoop(**cast("dict[str, object]", each))  # type: ignore[arg-type]
             for key, each in cast("dict[str, Fields]", stored.get("recorded") or {}).items()
         }
         # Sessions of the loops that a transcript covers, by loop.
@@ -124,13 +120,12 @@ class Unit:
 
     def new_events(self, read: ReadLine, covers: Covers = _nothing) -> list[Fields]:
         """Return the events that make the records those of all spans so far."""
-        digests = list(self.digests.values())
-        all_plans = loops_of(digests)
+        all_plans = loops_of(list(self.digests.values()))
         sessions = self._sessions(all_plans)
         roots = _roots(all_plans)
         covered = {plan.key: plan for plan in all_plans if _is_covered(roots[plan.key], sessions, covers)}
         plans = [plan for plan in all_plans if plan.key not in covered]
-        notes = Notes(each for each in digests if each.is_log)
+        notes = Notes(each for each in self.digests.values() if each.is_log)
         outlines = {
             plan.key: list(outline(plan, sessions[plan.key], notes, is_silent=self.is_silent))
             for plan in plans
@@ -142,24 +137,26 @@ class Unit:
         }
         for key in moved:
             del self.recorded[key]
-        numbers = {key: recorded.number for key, recorded in self.recorded.items()}
-        prints = {key: prints_of(entries, numbers.get(key, 0)) for key, entries in outlines.items()}
-        going_on = {key for key, each in prints.items() if self._goes_on(key, each)}
-        outdated = self._outdated([plan for plan in plans if plan.key not in going_on], prints)
-        events = [self._reopened(key) for key in sorted(going_on.difference(outdated))]
-        events += [_withdrawal(key, self.recorded.pop(key)) for key in outdated]
+        prints = {key: self._prints_of(key, entries) for key, entries in outlines.items()}
+        reopened = self._reopened(plans, outlines, prints)
+        outdated = self._outdated([plan for plan in plans if plan.key not in reopened], prints)
+        events: list[Fields] = []
+        for key in sorted(reopened.keys() - set(outdated)):
+            self.recorded[key].number = reopened[key].number
+            events.append({**reopened[key].event, "loop_id": key, "session_id": self.recorded[key].session})
+        events += [withdrawal(key, self.recorded.pop(key)) for key in outdated]
         for plan in plans:
             entries, root = outlines[plan.key], roots[plan.key]
             events += self._continued(plan.key, entries, read)
             found = prints[plan.key], sessions[plan.key], root, self.recorded.get(plan.key)
-            self.recorded[plan.key] = _recorded(plan, entries, *found)
+            self.recorded[plan.key] = recorded_loop(plan, entries, *found)
         events += self._links(plans, sessions)
         self._loops = {_key(span): plan.key for plan in plans for span in _spans_of(plan)}
         gone = moved | {key: self.recorded.pop(key) for key in self.recorded.keys() - outlines.keys()}
         main = sessions[all_plans[0].key] if all_plans else "otlp"
         for key in sorted(gone):
             moved_to = sessions.get(key, main)
-            events.append(_withdrawal(key, gone[key]) | {"is_gone": True, "moved_to": moved_to})
+            events.append(withdrawal(key, gone[key]) | {"is_gone": True, "moved_to": moved_to})
         return events + self._cover(list(covered.values()), sessions)
 
     def _continued(self, loop: str, entries: Sequence[Entry], read: ReadLine) -> Iterator[Fields]:
@@ -184,21 +181,22 @@ class Unit:
             if before.get(plan.key) != sessions[plan.key]
         ]
 
-    def _goes_on(self, loop: str, prints: Prints) -> bool:
-        """Return whether a loop has further entries in place of its recorded end, and no other changes."""
+    def _prints_of(self, loop: str, entries: Sequence[Entry]) -> Prints:
         recorded = self.recorded.get(loop)
-        return (
-            recorded is not None
-            and bool(recorded.open_print)
-            and prints.begun != recorded.print
-            and prints.begun_but_last == recorded.open_print
-        )
+        return prints_of(entries, *((recorded.number, recorded.tail) if recorded is not None else (0,)))
 
-    def _reopened(self, loop: str) -> Fields:
-        """Return the event by which a loop goes on, and count its end as not recorded."""
-        recorded = self.recorded[loop]
-        recorded.number -= 1
-        return {"type": "LoopReopened", "loop_id": loop, "session_id": recorded.session}
+    def _reopened(
+        self, plans: Iterable[LoopPlan], outlines: Mapping[str, Sequence[Entry]], prints: Mapping[str, Prints]
+    ) -> dict[str, Reopened]:
+        """Return the loops that have other entries in place of their recorded end, and no other changes."""
+        links = links_of(plans)
+        found: dict[str, Reopened] = {}
+        for key, recorded in self.recorded.items():
+            if key in outlines and recorded.print != prints[key].begun:
+                reopened = reopened_of(recorded, prints[key], outlines[key], links.get(key, ()))
+                if reopened is not None:
+                    found[key] = reopened
+        return found
 
     def _outdated(self, plans: Sequence[LoopPlan], prints: Mapping[str, Prints]) -> list[str]:
         """Return the loops to record again: those that begin otherwise now, and the loops above them."""
@@ -256,7 +254,7 @@ class Unit:
                 continue
             links = self.recorded[plan.parent.key].links
             marks = known.setdefault(plan.parent.key, set(links))
-            mark = f"{plan.key} {plan.via.call if plan.via is not None else ''}"
+            mark = link_of(plan)
             if mark in marks:
                 continue
             links.append(mark)
@@ -314,31 +312,3 @@ def _state_of(digest: Digest) -> tuple[int, int, int, str]:
     parts = (digest.usage, digest.finish, digest.error, digest.answer, digest.response, digest.has_text)
     tokens = digest.usage["total_in"] + digest.usage["output"] if digest.usage is not None else 0
     return digest.end, sum(map(bool, parts)), tokens, digest.print
-
-
-def _withdrawal(key: str, recorded: _Recorded) -> Fields:
-    return {
-        "type": "LoopWithdrawn",
-        "loop_id": key,
-        "session_id": recorded.session,
-        "sub_agents": len(recorded.links),
-    }
-
-
-def _recorded(
-    plan: LoopPlan,
-    entries: Sequence[Entry],
-    prints: Prints,
-    session: str,
-    root: LoopPlan,
-    before: _Recorded | None,
-) -> _Recorded:
-    has_ended = entries[-1].step == "end"
-    may_go_on = has_ended and not any(turn.open_calls for turn in plan.turns)
-    return _Recorded(
-        *(session, len(entries), prints.whole, before.links if before is not None else []),
-        ended=has_ended,
-        runtime=runtime_of(root),
-        start=root.start,
-        open_print=prints.but_last if may_go_on else "",
-    )

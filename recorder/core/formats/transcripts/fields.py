@@ -15,6 +15,8 @@ CONTEXTS = (
     *("<environment_context>", "<session_context>", "<user_instructions>", "<turn_aborted>"),
     "# AGENTS.md",
 )
+_MEDIA_TYPES = ("type", "mimeType", "mime", "media_type")  # fields of a part of a message
+UNDONE: Json = {"Branch": {"tag": "undone"}}  # kind of a loop that takes the place of undone messages
 
 
 T = TypeVar("T")
@@ -48,6 +50,21 @@ def text_of(value: Json) -> str:
         return value
     texts = (part.get("text") for part in objects(value))
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def prompt_text(content: Json) -> str:
+    """Return a prompt as text; one without words names what is attached."""
+    text = text_of(content)
+    return text if text.strip() else "\n".join(filter(None, map(_attachment, objects(content))))
+
+
+def _attachment(part: Fields) -> str:
+    holders = (part, *(part[name] for name in ("inlineData", "fileData", "source") if name in part))
+    types = [each.get(name) for each in holders if isinstance(each, dict) for name in _MEDIA_TYPES]
+    named = " ".join(each for each in types if isinstance(each, str))
+    if "image" in named.lower():
+        return "[image]"
+    return "[file]" if part.get("type") in ("file", "document") or len(holders) > 1 else ""
 
 
 def answer_text(before: str, blocks: list[Fields]) -> str:

@@ -2,7 +2,8 @@
 
 A message is written again under its id once its tools ran: the later line adds the calls with their results.
 The results come once more as a message of the user, which is no prompt. A sub-agent has a file and a session
-of its own, which the call that started it names.
+of its own, which the call that started it names. `$rewindTo` undoes a message and all behind it: the next
+prompt is a branch of the loop that holds the message before it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from recorder.core.formats.base import (
     text_field,
 )
 from recorder.core.formats.transcripts.fields import (
+    UNDONE,
     before,
     call_block,
     forget_first,
@@ -30,6 +32,7 @@ from recorder.core.formats.transcripts.fields import (
     loop_id,
     objects,
     plain,
+    prompt_text,
     text_of,
     thinking,
     time_text,
@@ -41,6 +44,7 @@ from recorder.core.records import Json
 
 AGENT = "gemini-cli"
 RESULTS_MAX = 5_000  # calls of a prompt that have ended
+MESSAGES_MAX = 1_000  # messages that are known when they are written again, or undone
 _USAGE = {"input": "input", "output": "output", "cache_read": "cached", "reasoning": "thoughts"}
 _COMPLETE = "complete_task"  # with which a sub-agent ends
 _SHELL = "run_shell_command"
@@ -71,8 +75,11 @@ class GeminiCliReader:
         self._session = text_field(stored, "session")
         self._is_child = bool(stored.get("child"))  # a sub-agent
         self._last = text_field(stored, "last")  # id of the last answer
-        # Calls of the open answer with a result.
+        # Calls of the loop with a result.
         self._results = dict.fromkeys(cast("list[str]", stored.get("results") or []))
+        # By id of a message, in order: its loop.
+        self._messages = cast("dict[str, str]", stored.get("messages") or {})
+        self._undone = object_field(stored, "undone")  # `above`: the loop that goes on; {} if it is the last
         self._types = cast("dict[str, int]", stored.get("types") or {})  # unknown ones
         loop = stored.get("loop")
         self._loop = OpenLoop.load(loop) if isinstance(loop, dict) else None
@@ -85,6 +92,8 @@ class GeminiCliReader:
             "child": self._is_child,
             "last": self._last,
             "results": cast("Json", list(self._results)),
+            "messages": cast("Json", self._messages),
+            "undone": self._undone,
             "types": cast("Json", self._types),
             "loop": loop,
         }
@@ -102,6 +111,9 @@ class GeminiCliReader:
             reading.name = "$set"
             if self._loop is not None and self._loop.is_finished and _is_update(line["$set"]):
                 reading.events = self._loop.end(self._loop.at or now)
+        elif "$rewindTo" in line:
+            reading.name = "$rewindTo"
+            reading.events = self._rewind(text_field(line, "$rewindTo"), now)
         elif kind == "user":
             reading.events = self._user(line, now)
         elif kind == "gemini":
@@ -126,33 +138,59 @@ class GeminiCliReader:
         name = self._session if is_first_of_child else name
         self._loop = OpenLoop(self._session, loop_id(self._session, name))
         self._results = {}
-        return events + self._loop.start(AGENT, now, adopts=before(self._session))
+        more: Fields = {}
+        if self._undone:
+            more = {"continuation_kind": UNDONE, "parent_loop_id": text_field(self._undone, "above") or None}
+            self._undone = {}
+        return events + self._loop.start(AGENT, now, None, adopts=before(self._session), **more)
+
+    def _note(self, line: Fields) -> None:
+        """Note the loop of a message by its id."""
+        name = text_field(line, "id")
+        if name and self._loop is not None:
+            self._messages[name] = self._loop.loop_id
+            forget_first(self._messages, MESSAGES_MAX)
+
+    def _rewind(self, name: str, now: str) -> list[Fields]:
+        """Undo a message and all behind it; the loop that was open ends."""
+        loop, names = self._loop, [*self._messages]
+        if loop is None or name not in self._messages:
+            return []
+        kept = names[: names.index(name)]
+        self._messages = {each: self._messages[each] for each in kept}
+        self._undone = {"above": self._messages[kept[-1]] if kept else ""}
+        return loop.end(loop.at or now, "" if loop.is_finished else "cancelled")
 
     def _user(self, line: Fields, now: str) -> list[Fields]:
         content = line.get("content")
         if any("functionResponse" in part for part in objects(content)):
             return []
-        text = text_of(content)
-        if not text or is_context(text):
+        text = prompt_text(content)
+        if not text or is_context(text) or text_field(line, "id") in self._messages:  # written again
             return []
+        if self._is_child and self._loop is not None:  # its program writes to it, as when it called no tool
+            return self._loop.prompt(text, now)
         events = self._begin(line.get("id"), now)
         assert self._loop is not None
+        self._note(line)
         return events + self._loop.prompt(text, now)
 
     def _answer(self, line: Fields, now: str) -> list[Fields]:
         key = text_field(line, "id") or now
-        events = self._begin(line.get("id"), now) if self._loop is None else []
+        events = self._begin(line.get("id"), now) if self._loop is None or self._undone else []
         loop = self._loop
         assert loop is not None
         calls = objects(line.get("toolCalls"))
+        if key in self._messages and loop.key_at_end != key:  # written again behind a later answer
+            is_of_loop = self._messages[key] == loop.loop_id
+            return self._late_calls(loop, calls, now) if is_of_loop else []
         blocks = _blocks(line, calls)
-        if loop.key_at_end != key:
-            self._results = {}
-        else:  # written again, and only calls can be new
+        if loop.key_at_end == key:  # written again, and only calls can be new
             blocks = [block for block in blocks if self._is_new_call(loop, block)]
             if loop.is_over and not blocks and not calls:
                 return events
         self._last = key
+        self._note(line)
         stop = "tool_calls" if calls else "stop"
         events += loop.answer(key, now, blocks, model=text_field(line, "model"), provider="google", stop=stop)
         tokens = object_field(line, "tokens")
@@ -165,6 +203,12 @@ class GeminiCliReader:
         if self._is_child and any(call.get("name") == _COMPLETE and "result" in call for call in calls):
             events += loop.end(now)
         return events
+
+    def _late_calls(self, loop: OpenLoop, calls: list[Fields], now: str) -> list[Fields]:
+        """End calls of an earlier answer; one that it did not have before joins the last answer."""
+        blocks = [block for block in _call_blocks(calls) if self._is_new_call(loop, block)]
+        events = loop.answer(loop.key_at_end, now, blocks) if blocks and loop.key_at_end else []
+        return events + [event for call in calls for event in self._result(loop, call, now)]
 
     def _is_new_call(self, loop: OpenLoop, block: Fields) -> bool:
         call = block.get("id")
@@ -210,7 +254,11 @@ def _blocks(line: Fields, calls: list[Fields]) -> list[Fields]:
         for block in thinking(thought.get("description") or thought.get("subject"))
     ]
     found += plain(text_of(line.get("content")))
-    return found + [call_block(each.get("id"), each.get("name"), each.get("args")) for each in calls]
+    return found + _call_blocks(calls)
+
+
+def _call_blocks(calls: list[Fields]) -> list[Fields]:
+    return [call_block(each.get("id"), each.get("name"), each.get("args")) for each in calls]
 
 
 def _exit_code_failed(text: str) -> bool:

@@ -18,6 +18,7 @@ from recorder.core.formats.transcripts.fields import (
     loop_id,
     objects,
     plain,
+    prompt_text,
     text_of,
     thinking,
     time_text,
@@ -139,7 +140,7 @@ class PiReader:
     def _message(self, line: Fields, message: Fields, now: str) -> list[Fields]:
         role = text_field(message, "role")
         if role == "user":
-            return self._begin(line, now, text_of(message.get("content")))
+            return self._begin(line, now, prompt_text(message.get("content")))
         if role == "assistant":
             return self._answer(line, message, now)
         if role == "toolResult" and self._loop is not None:
@@ -179,7 +180,7 @@ class PiReader:
             error=error if stop == "error" else "",
         )
         events += loop.set_usage(*_usage(message))
-        if not error and stop != "error" and loop.is_finished:  # pi tries again after an error
+        if stop != "error" and loop.is_finished:  # pi tries again after an error
             events += loop.end(now)
         return events
 

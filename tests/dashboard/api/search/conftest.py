@@ -2,7 +2,7 @@
 
 import pytest
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.search import indexer
 from tests.support import build
 

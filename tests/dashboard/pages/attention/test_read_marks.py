@@ -13,7 +13,7 @@ from dashboard.pages.attention.queries.ended_sessions import FailuresOf, failed_
 from dashboard.shared.attention import Counts
 from dashboard.web.keyset import Cursor
 from recorder.access import read_marks
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Project, Session
 from tests.dashboard.pages.attention.loop_states import ago
 from tests.support import build

@@ -14,8 +14,8 @@ from dashboard.pages.connect.queries import arrivals, made, token_of
 from dashboard.pages.connect.senders import PLACEHOLDER, check, senders
 from dashboard.pages.connect.views import COOKIE
 from recorder.access import tokens
-from recorder.core.formats.registry import OTLP
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.core.sources import OTLP
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Project, Refusal
 from recorder.pubsub.invalidation import Invalidation, subscribe, unsubscribe
 from tests.recorder.journal.spans import captures

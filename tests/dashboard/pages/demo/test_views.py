@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from dashboard.pages.demo import views
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import AuditEntry, Project, Session
 from recorder.operations import server_info
 from tests.support import build

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from dashboard.pages.files import queries
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Project, Session
 from tests.support import build
 

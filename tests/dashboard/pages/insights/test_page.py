@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.insights.consolidate import consolidate
 from recorder.models import DailyJob, EventRecord, Insight, InsightEvidence, LoopRecord, Project
 from recorder.operations import scheduler

@@ -11,12 +11,18 @@ from django.test.utils import CaptureQueriesContext
 
 from dashboard.pages.integrity.queries.lists import SOURCES
 from recorder.access import tokens
-from recorder.core.formats.registry import OTLP
+from recorder.core.sources import OTLP
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ingest.otlp.endpoint import PRODUCER
-from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import AccessToken, Project
 from tests.recorder.core.formats.otlp.spans.lines import START, pairs
+from tests.support import build
 
+LOGS = [json.dumps({
+    "resourceLogs": [{"scopeLogs": [{"scope": {"name": "x"}, "logRecords": [
+        {"timeUnixNano": str(START), "eventName": name, "attributes": []},
+    ]}]}],
+}).encode() for name in ("user_prompt", "frame dropped")]  # fmt: skip
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
@@ -73,6 +79,20 @@ def test_they_are_grouped_by_sender_with_token_and_attributes(project, send, see
     assert ">db.system</code>" in rows[0]
     assert "No model call, tool call or agent" in rows[0]
     assert "No problems." not in page
+
+
+def test_they_are_no_orphan_events_but_log_records_are(project, send, feed, see):
+    feed(build.turn_start("lost.1"))
+    send({"a": 1}, spans=3)
+    ingest(Batch(project.pk, PRODUCER, None, LOGS, OTLP))
+
+    page = see("?list=orphans")
+
+    assert page.partition("<tbody>")[2].count("<tr") == 3
+    assert "TurnStart" in page
+    assert "user_prompt" in page
+    assert "log frame dropped" in page
+    assert "frame GET" not in page
 
 
 def test_the_list_has_the_spans_of_each_trace(project, send, see):

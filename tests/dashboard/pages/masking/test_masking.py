@@ -3,7 +3,7 @@
 import pytest
 
 from dashboard.pages.masking import queries
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal.read import texts
 from recorder.masking.matcher import OwnPattern, RuleSettings
 from recorder.masking.project_rules import load, save

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Membership, Note, Project, Session
 from recorder.notes import several
 from recorder.notes.definitions import Draft, define

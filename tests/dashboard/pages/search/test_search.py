@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 from django.contrib.auth.models import User
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Project
 from tests.support import build
 from tests.support.small_loop import Loop

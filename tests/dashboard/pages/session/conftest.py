@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from recorder.core.formats.registry import READERS
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import LoopRecord, Project, Session
 from tests.dashboard.page_model import parse
 

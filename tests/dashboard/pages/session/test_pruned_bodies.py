@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal import append
 from recorder.models import (
     Compaction,

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from dashboard.live.viewer import PageGone
 from dashboard.pages.session.events.queries import Scope
 from dashboard.pages.session.live import SessionPage
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import AuditEntry, Deletion, Membership, Project, Session
 from recorder.pubsub.invalidation import Invalidation, subscribe, unsubscribe
 from tests.support.build import line

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import AuditEntry, JournalEvent, Membership, Note, Project, Session
 from recorder.notes import targets, write
 from recorder.notes.write import Author

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Membership, Project, ScoreDefinition
 from recorder.notes import targets, write
 from recorder.notes.definitions import Draft, change, define

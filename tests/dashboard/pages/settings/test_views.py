@@ -9,7 +9,7 @@ from django.urls import resolve
 from django.utils import timezone
 
 from recorder.access import tokens
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import AccessToken, Membership, Project
 from recorder.operations import retention
 from tests.support.build import line, small_loop

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from recorder.access import tokens
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import AuditEntry, DailyJob, JournalEvent, Membership, Project, ProjectDeletion, Session
 from recorder.operations.people import project_deletion
 from tests.support.build import line

@@ -11,7 +11,7 @@ from django.test import Client
 from dashboard.pages.share import mask, opening
 from recorder.access import share_links
 from recorder.access.share_links import Target, Terms
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Membership, ParallelGroupRecord, Project, Session
 from tests.support import build
 from tests.support.small_loop import Loop

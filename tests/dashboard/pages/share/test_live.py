@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from dashboard.live import page_socket
+from dashboard.live import consumers
 from dashboard.pages.share import mask, opening
 from dashboard.security import recheck
 from recorder.access import share_links
@@ -63,10 +63,10 @@ async def refused(path, *headers):
     connection = socket(path, ORIGIN, *headers)
     connected, code = await connection.connect(timeout=LONGEST_S)
     if not connected:
-        assert code != page_socket.SIGNED_OUT or path.startswith("/p/")
+        assert code != consumers.SIGNED_OUT or path.startswith("/p/")
         return code
     answer = await connection.receive_output(LONGEST_S)
-    assert (answer["type"], answer["code"]) == ("websocket.close", page_socket.SIGNED_OUT)
+    assert (answer["type"], answer["code"]) == ("websocket.close", consumers.SIGNED_OUT)
     return answer["code"]
 
 
@@ -98,20 +98,20 @@ async def test_revoking_closes_the_socket_as_signed_out(place, shared, monkeypat
     visitor = await shared()
     page = await opened(visitor)
     await in_thread(share_links.revoke, visitor.link)
-    assert await page.closed() == page_socket.SIGNED_OUT
+    assert await page.closed() == consumers.SIGNED_OUT
 
 
 async def test_removing_the_maker_closes_the_socket(place, shared, monkeypatch):
     monkeypatch.setattr(recheck, "RECHECK_S", 0.05)
     page = await opened(await shared())
     await in_thread(place.project.memberships.all().delete)
-    assert await page.closed() == page_socket.SIGNED_OUT
+    assert await page.closed() == consumers.SIGNED_OUT
 
 
 async def test_a_socket_needs_the_password_of_its_link(place, shared):
     visitor = await shared(password="sesame")
     path = f"{visitor.path}/live/session?session={visitor.session.pk}"
-    assert await refused(path) == page_socket.SIGNED_OUT
+    assert await refused(path) == consumers.SIGNED_OUT
     await in_thread(lambda: visitor.client.post(visitor.path, {"password": "sesame"}))
     assert opening.COOKIE in visitor.client.cookies
     connection = socket(path, ORIGIN, visitor.cookie)
@@ -132,32 +132,32 @@ async def test_a_socket_shows_nothing_but_the_record_of_its_link(place, shared):
         *(f"session?session={own}&tab=events", f"session?session={own}&notes=all", "attention", "evaluation"),
         *(f"session?session={own}&at=1", f"evaluation?group={own}&session={own}", f"session?session={own}x"),
     ):
-        assert await refused(f"{live}/{query}") == page_socket.REFUSED, query
+        assert await refused(f"{live}/{query}") == consumers.REFUSED, query
     unknown = f"/s/{'A' * 43}/live/session?session={own}"
-    assert await refused(unknown) == page_socket.SIGNED_OUT
-    assert await refused(f"/p/default-project/live/session?session={own}") == page_socket.SIGNED_OUT
+    assert await refused(unknown) == consumers.SIGNED_OUT
+    assert await refused(f"/p/default-project/live/session?session={own}") == consumers.SIGNED_OUT
     connected, code = await socket(f"{live}/session?session={own}", (b"origin", b"http://evil.test")).connect(
         timeout=LONGEST_S
     )
-    assert (connected, code) == (False, page_socket.REFUSED)
+    assert (connected, code) == (False, consumers.REFUSED)
 
 
 async def test_a_frozen_link_has_no_socket(place, shared):
     event = await in_thread(lambda: Session.objects.get(session_id="shared").eventrecord_set.last().pk)
     visitor = await shared(event=event)
     path = f"{visitor.path}/live/session?session={visitor.session.pk}"
-    assert await refused(path) == page_socket.REFUSED
-    assert await refused(f"{path}&at={event}") == page_socket.REFUSED
+    assert await refused(path) == consumers.REFUSED
+    assert await refused(f"{path}&at={event}") == consumers.REFUSED
 
 
 async def test_the_sockets_of_one_link_are_limited(place, shared, monkeypatch):
-    monkeypatch.setattr(page_socket, "SOCKETS_PER_USER", 1)
+    monkeypatch.setattr(consumers, "SOCKETS_PER_USER", 1)
     visitor = await shared()
     page = await opened(visitor)
     path = f"{visitor.path}/live/session?session={visitor.session.pk}"
-    assert await refused(path) == page_socket.TOO_MANY
+    assert await refused(path) == consumers.TOO_MANY
     await page.close()
-    assert not page_socket._sockets
+    assert not consumers._sockets
 
 
 async def test_a_shared_view_is_live_and_drops_a_session_that_no_longer_matches(place, shared):
@@ -207,7 +207,7 @@ async def test_the_socket_of_a_view_is_that_of_its_list_alone(place, shared):
         "evaluation?group=1",
         "costs",
     ):
-        assert await refused(f"{visitor.path}/live/{page}") == page_socket.REFUSED, page
+        assert await refused(f"{visitor.path}/live/{page}") == consumers.REFUSED, page
 
 
 async def test_deleting_the_session_closes_the_socket_and_opens_it_no_more(place, shared):
@@ -215,6 +215,6 @@ async def test_deleting_the_session_closes_the_socket_and_opens_it_no_more(place
     page = await opened(visitor)
     gone = await in_thread(deletion.find, place.project, ["shared"])
     await in_thread(deletion.begin, place.project, gone, COMMAND)
-    assert await page.closed() == page_socket.ABNORMAL
+    assert await page.closed() == consumers.ABNORMAL
     path = f"{visitor.path}/live/session?session={visitor.session.pk}"
-    assert await refused(path) == page_socket.SIGNED_OUT, "the link is deleted with its session"
+    assert await refused(path) == consumers.SIGNED_OUT, "the link is deleted with its session"

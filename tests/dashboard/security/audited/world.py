@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from recorder.access import saved_views, signin_links, tokens
 from recorder.access.saved_views import Content
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import AccessToken, Insight, Membership, Note, Price, Project, SavedView, Session
 from recorder.notes import targets, write
 from recorder.notes.definitions import Draft, define

@@ -13,7 +13,7 @@ from recorder.access import saved_views, share_links, signin_links, tokens
 from recorder.access.saved_views import Content
 from recorder.access.share_links import Target, Terms
 from recorder.core.money.prices import Band, Rates
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import (
     Compaction,
     Insight,

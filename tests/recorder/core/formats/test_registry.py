@@ -7,17 +7,8 @@ import pytest
 
 from recorder.core.formats import registry
 from recorder.core.formats.base import strip_sse_framing
-from recorder.core.formats.registry import (
-    CLIENT,
-    FORMATS,
-    NATIVE,
-    OTLP,
-    READERS,
-    RUNTIMES,
-    SENT,
-    SOURCE_OF,
-    SOURCES,
-)
+from recorder.core.formats.registry import FORMATS, READERS, SENT, SOURCE_OF
+from recorder.core.sources import CLIENT, NATIVE, OTLP, SOURCES
 
 TAPES = Path(__file__).parents[3] / "tapes"
 
@@ -33,7 +24,7 @@ def test_a_format_has_one_name_and_foreign_ones_a_reader():
     assert len({each.name for each in FORMATS}) == len(FORMATS)
     assert [each.name for each in FORMATS if each.reader is None] == ["native", OTLP]  # it reads batches
     assert {*SENT, *READERS, OTLP} == set(SOURCE_OF)
-    assert {*SOURCES} == {*RUNTIMES}
+    assert {*SOURCE_OF.values(), CLIENT} == {*SOURCES}
 
 
 @pytest.mark.parametrize("source", [source for source in SOURCES if source not in (NATIVE, CLIENT)])

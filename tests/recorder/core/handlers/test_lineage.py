@@ -227,6 +227,32 @@ def test_a_call_that_names_the_common_id_of_several_sub_agents_is_linked_to_each
     assert (len(play.of(ChildRef)), play.session().sub_agents) == (2, 2)
 
 
+def test_what_is_linked_to_a_removed_loop_is_linked_to_the_one_that_takes_its_place():
+    child = agent_start("s.child", at=1, parent="s.unknown", is_sub_agent=True)
+    spawned = agent_start("other.a.1", session="other", at=1)
+    play = Play(agent_start("s.old"), child, spawned)
+    play.feed(*(link_from("s.old", name, of) for name, of in (("s.child", "s"), ("other.a.1", "other"))))
+    above = agent_start("s.top", at=2)
+    play.feed(above, link_from("s.top", "s.old", "s"))
+    old, (ref,) = play.loop("s.old"), (each for each in play.of(ChildRef) if each.child_loop_id == "s.old")
+    assert (play.loop("s.child").parent, play.session("other").parent, ref.child) == (old, old, old)
+
+    gone = play.line(ours("LoopWithdrawn", "s.old", session_id="s", is_gone=True, sub_agents=2), number=90)
+    Recorder(play.state).feed(replace(gone, origin=ORIGIN_DERIVED))
+    assert (play.loop("s.child").parent, play.session("other").parent, ref.child) == (None, None, None)
+
+    play.feed(agent_start("s.new", at=3), link_from("s.new", "s.child", "s"), agent_start("s.old", at=4))
+    assert play.loop("s.child").parent is play.loop("s.new")
+    (again,) = (each for each in play.of(Loop) if each.loop_id == "s.old" and each is not old)
+    assert (play.session("other").parent, ref.child) == (again, again)
+
+
+def link_from(parent, child, session):
+    """Return the link from a call of a loop to the loop that it started."""
+    link = ours("SubAgentLinked", None, parent_loop_id=parent, tool_call_id=f"t {child}", tool_name="Task")
+    return link | {"child_session_id": session, "child_loop_id": child}
+
+
 @pytest.mark.parametrize("call", [None, 7, {}, {"tool_call_id": ""}, {"tool_call_id": ["t1"]}])
 def test_metadata_that_name_no_call_link_nothing(call):
     child = agent_start("s.child", parent="s.a.1", is_sub_agent=True, metadata={"spawned_by": call})

@@ -117,3 +117,16 @@ def test_models_of_one_maker_count_the_same_and_others_in_a_range():
     assert factor(SONNET, ("claude-opus-4-8", "bedrock")) == SAME_MAKER
     assert factor(SONNET, GPT) == ACROSS_MAKERS
     assert factor(("<b>", "x"), ("<i>", "x")) == ACROSS_MAKERS
+
+
+def test_the_fee_of_web_searches_stays_with_another_model_and_another_cache():
+    mine, other = price(SONNET, Band(0, flat(3, 15, 0.3, 3.75, 6, 15))), price(GPT, Band(0, flat(*[1] * 6)))
+    used, fee = Buckets(1_000, 0, 1_000, 100, 0, 0), 20_000_000
+    recorded = cost(used, mine, web_searches=2)
+    call = Call(SONNET, used, recorded, AT, mine.rates(0), fee_nano=fee)
+    plain = Call(SONNET, used, recorded - fee, AT, mine.rates(0))
+
+    for compute in (lambda calls: at_model(calls, Choice(GPT, [other])), one_hour_cache):
+        (found, without) = (compute([each]) for each in (call, plain))
+        assert found.nano - without.nano == fee
+        assert (found.low_nano - without.low_nano, found.high_nano - without.high_nano) == (fee, fee)

@@ -19,7 +19,7 @@ from loopscope_client.transcripts.files import producer_name
 from recorder.imports.detect import recordings
 from recorder.imports.import_files import import_files
 from recorder.imports.report import Report
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal.read import texts
 from recorder.models import (
     Anomaly,

@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import LoopRecord, Project
 from recorder.projection.rebuild import rebuild
 from tests.recorder.journal.spans import captures

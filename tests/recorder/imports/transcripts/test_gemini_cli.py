@@ -114,3 +114,62 @@ def test_a_sub_agent_of_gemini_is_a_session_below_its_caller(record):
     assert (below.session.session_id, below.turns, below.outcome) == ("k3x9ab", 2, "completed")
     ref = below.spawned_by.get()
     assert (ref.loop, ref.tool_name) == (main, "codebase_investigator")
+
+
+def test_a_message_that_the_program_writes_to_a_sub_agent_begins_no_loop(record):
+    child = {**GEMINI, "sessionId": "g2", "kind": "subagent"}
+    final = gemini_call("c1", "Done", name="complete_task")
+    lines = [child, gemini_user(1, "Look"), gemini(2, content="Hm"), {"$set": {"lastUpdated": "now"}}]
+    lines += [
+        gemini_user(3, "You have stopped calling tools without finishing."),
+        gemini(4, toolCalls=[final]),
+    ]
+
+    (loop,) = record("gemini-cli", lines)
+
+    assert (loop.turns, loop.tool_calls, loop.output_tokens, loop.outcome) == (2, 1, 30, "completed")
+
+
+LATE = gemini_call("c1", "ok"), gemini_call("c2", "ok")
+
+
+@pytest.mark.parametrize("late", [LATE[:1], LATE])
+def test_an_answer_of_gemini_that_is_written_again_behind_a_later_one_counts_once(record, late):
+    prompt, last = gemini_user(1, "Go"), gemini(3, content="Done")
+    again = gemini(2, content="I go", toolCalls=[*late])
+    lines = [GEMINI, prompt, gemini(2, content="I go", toolCalls=[gemini_call("c1")]), last, again]
+    lines += [again, prompt, {"$set": {"lastUpdated": "now"}}]
+
+    (loop,) = record("gemini-cli", lines)
+
+    assert (loop.turns, loop.tool_calls, loop.output_tokens, loop.outcome) == (2, len(late), 30, "completed")
+    assert {tool.state for tool in loop.tool_records.all()} == {"done"}
+
+
+@pytest.mark.parametrize(("undone", "above"), [(3, "g1.g1"), (4, "g1.g3"), (1, None)])
+def test_a_prompt_behind_undone_messages_of_gemini_is_a_branch(record, undone, above):
+    lines = [GEMINI, gemini_user(1, "One"), gemini(2, content="1"), gemini_user(3, "Two")]
+    lines += [gemini(4, content="2"), {"$rewindTo": f"g{undone}"}, gemini_user(5, "Other")]
+    lines += [gemini(6, content="3"), gemini_user(7, "More"), gemini(8, content="4")]
+
+    loops = record("gemini-cli", lines)
+
+    found = [(loop.continuation_kind, loop.continuation_tag, loop.turns) for loop in loops]
+    plain = ("Initial", None, 1)
+    assert found == [plain, plain, ("Branch", "undone", 1), plain]
+    assert (loops[2].parent and loops[2].parent.loop_id) == above
+
+
+@pytest.mark.parametrize(
+    ("part", "title"),
+    [
+        ({"inlineData": {"mimeType": "image/png", "data": "A"}}, "[image]"),
+        ({"fileData": {"mimeType": "application/pdf", "fileUri": "gs://a"}}, "[file]"),
+    ],
+)
+def test_a_prompt_of_gemini_without_words_begins_a_loop(record, part, title):
+    lines = [GEMINI, gemini_user(1, "Go"), gemini(2, content="1"), gemini(3, type="user", content=[part])]
+
+    loops = record("gemini-cli", [*lines, gemini(4, content="2")])
+
+    assert [(loop.title, loop.turns) for loop in loops] == [("Go", 1), (title, 1)]

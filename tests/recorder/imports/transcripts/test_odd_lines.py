@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Project, Session, Turn
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -65,3 +65,23 @@ def test_a_compaction_after_the_answer_belongs_to_its_loop(project):
     found = Compaction.objects.get()
     assert (found.summary, found.tokens_before, found.loop.loop_id) == ("Greeted.", 200, "s1.m1")
     assert (found.loop.status, found.loop.outcome, found.loop.turns) == ("completed", "completed", 1)
+
+
+def test_an_answer_that_was_stopped_ends_its_loop_at_once(project, record):
+    lines = [SESSION, message(1, "user", "Go."), answer(2, "Part", "aborted", errorMessage="Aborted")]
+    begin(project, "pi", lines)
+    live = LoopRecord.objects.get()
+
+    (loop,) = record("pi", lines)
+    for each in (live, loop):
+        assert (each.status, each.outcome, each.turns, each.errors) == ("completed", "cancelled", 1, 0)
+
+
+def test_a_prompt_of_pi_that_is_only_an_image_is_named(record):
+    image = {"type": "image", "data": "A", "mimeType": "image/png"}
+    lines = [SESSION, message(1, "user", ""), answer(2, "A cat", "stop")]
+    lines[1]["message"]["content"] = [image]
+
+    (loop,) = record("pi", lines)
+
+    assert (loop.title, loop.turns, loop.outcome) == ("[image]", 1, "completed")

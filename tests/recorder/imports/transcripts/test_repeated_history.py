@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import EventRecord, LoopRecord, Project, Session, ToolCall, TranscriptLine, Turn
 from recorder.projection.rebuild import rebuild
 from tests.recorder.journal.spans import captures
@@ -104,6 +104,30 @@ def test_a_resumed_session_records_only_what_is_new():
 
     assert sessions(project) == [("old", 2, 4, 2, 80), ("new", 1, 2, 1, 40), ("newer", 1, 2, 1, 40)]
     assert titles(project)[1:3] == [("old", "Do b", "completed", 2), ("new", "Do c", "completed", 2)]
+
+
+def test_a_sub_agent_goes_below_the_loop_of_its_call_when_the_first_line_came_in_a_fork():
+    first, agent = Transcript("old"), Transcript("old")
+    first.line(0, "user", "go", message={"role": "user", "content": "Go"})
+    first.answer(1, "go1", {"type": "tool_use", "id": "c", "name": "Agent", "input": {"prompt": "Look"}})
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "Seen"}]}
+    first.line(5, "user", "seen", message=result, toolUseResult={"agentId": "a"})
+    first.answer(6, "go2", {"type": "text", "text": "Done"}, stop="end_turn")
+    side = {"isSidechain": True, "agentId": "a"}
+    agent.line(2, "user", "look", message={"role": "user", "content": "Look"}, **side)
+    agent.answer(3, "look", {"type": "text", "text": "Seen"}, stop="end_turn", **side)
+    agent.session = "agent"  # the name of its stream
+    fork = resumed("new", first, "c")
+    wanted = record(first, agent, fork)
+    assert LoopRecord.objects.get(role="sub_agent").parent.title == "Go"
+
+    project = Project.objects.create(slug="fork")
+    parts = (fork, fork.lines[:1]), (first, first.lines), (agent, agent.lines), (fork, fork.lines[1:])
+    for file, lines in parts:
+        send(project, file, lines)
+    end(project, (first, agent, fork))
+
+    assert [*captures.differences(captures.shape(project), captures.shape(wanted))] == []
 
 
 def test_before_any_stream_ends_nothing_is_counted_twice():

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recorder.database.errors import Busy
-from recorder.ingest import http
+from recorder.ingest.events import endpoint as http
 from recorder.ingest.limits.decoding import Decoding
 from recorder.ingest.otlp import endpoint
 from tests.support.endpoint_clients import HOST, post, request

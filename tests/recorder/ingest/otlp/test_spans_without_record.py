@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recorder.core.formats.registry import OTLP
+from recorder.core.sources import OTLP
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ingest.otlp.endpoint import PRODUCER
-from recorder.ingest.pipeline import Batch, ingest
 from recorder.journal.removal.masks import mask_states
 from recorder.journal.spans import without_record
 from recorder.masking.project_rules import masker_of

@@ -4,10 +4,10 @@ import gzip
 import json
 from pathlib import Path
 
-from recorder.core.formats.registry import OTLP
+from recorder.core.sources import OTLP
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ingest.otlp.bodies import lines_of
 from recorder.ingest.otlp.endpoint import PRODUCER
-from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import LoopRecord, Session, ToolCall, Turn
 
 TAPES = Path(__file__).parents[3] / "tapes" / "otlp"

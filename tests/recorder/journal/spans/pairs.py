@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from loopscope_client.transcripts.files import producer_name
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ingest.otlp.bodies import lines_of
-from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import Session, Turn
 from tests.recorder.journal.spans import captures
 

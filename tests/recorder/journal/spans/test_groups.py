@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from recorder.core.formats.registry import OTLP
+from recorder.core.sources import OTLP
+from recorder.ingest.commit.pipeline import Batch, record
 from recorder.ingest.otlp.endpoint import PRODUCER
-from recorder.ingest.pipeline import Batch, record
 from recorder.journal.batch import Receipt
 from recorder.models import Project
 from recorder.projection.rebuild import rebuild

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import JournalEvent, LoopRecord, Project, Session
 from recorder.operations.span_silence import mark_silent
 from recorder.projection.rebuild import rebuild

@@ -6,7 +6,7 @@ import re
 from hypothesis import strategies as st
 
 from recorder.masking.catalogue import BY_NAME, DEFINITE
-from recorder.masking.streams.tails import LEADING, WORD_MIN
+from recorder.masking.unfinished.tails import LEADING, WORD_MIN
 from tests.recorder.masking.secrets import PEM, WRITTEN, contexts
 
 WINDOW = 8  # characters of the part that may not stand anywhere

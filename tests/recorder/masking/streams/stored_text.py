@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.db import connection
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal.read import texts
 from recorder.models import JournalEvent
 from tests.support.build import agent_start, line, message_start, turn_start

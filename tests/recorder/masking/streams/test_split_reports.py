@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal.streams import loop_streams
 from recorder.models import OpenStream, QuarantinedLine
 from tests.recorder.masking.streams.own_parts import cuts, leaks, planted

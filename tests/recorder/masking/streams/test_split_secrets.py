@@ -12,7 +12,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recorder.ingest.pipeline import Batch, ingest, record
+from recorder.ingest.commit.pipeline import Batch, ingest, record
 from recorder.journal.streams.open_streams import STREAM_DAYS
 from recorder.models import Anomaly, OpenStream, QuarantinedLine, TextBlock
 from recorder.projection.rebuild import rebuild

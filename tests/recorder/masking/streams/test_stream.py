@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from recorder.masking.catalogue import DEFINITE
 from recorder.masking.masker import Masker
 from recorder.masking.matcher import RuleSettings, compile_rules
-from recorder.masking.streams.prefixes import prefixes_of
 from recorder.masking.streams.seal import seal, unseal
 from recorder.masking.streams.stream import CONTEXT, HELD_MAX, Stream
+from recorder.masking.unfinished.prefixes import prefixes_of
 from tests.recorder.masking.secrets import PEM, PLAIN
 from tests.recorder.masking.streams.own_parts import cuts, leaks, planted
 

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import AuditEntry, Deletion, JournalEvent, Note, Pin, Project, SearchDocument, Session
 from recorder.notes import targets, write
 from recorder.notes.write import Author

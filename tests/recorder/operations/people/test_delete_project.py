@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from recorder.access import share_links, tokens
 from recorder.access.share_links import Target, Terms
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal.batch import Closed
 from recorder.models import (
     AuditEntry,

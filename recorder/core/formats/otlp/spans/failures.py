@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from recorder.core.formats.base import Fields
+from recorder.core.formats.otlp.spans import names
 from recorder.core.formats.otlp.spans.attributes import decoded_object, first_text
 from recorder.core.formats.otlp.spans.content.blocks import (
     message_in,
@@ -21,6 +22,7 @@ from recorder.core.records import Json
 # Codes of the status of a failed span, and of one that says success; a few senders leave the prefix out.
 _ERRORS = (2, "2", "STATUS_CODE_ERROR", "ERROR", "Error")
 _SUCCESS = (1, "1", "STATUS_CODE_OK", "OK", "Ok")
+_ATTRIBUTES = ("error.type", "error.message", "exception.message", "exception.type")  # of a span itself
 _EXCEPTION = ("exception.message", "exception.type")
 # Span events or log records of an exception in a span: of OpenTelemetry, and of GenAI.
 RECORDS = frozenset(("exception", "gen_ai.client.operation.exception"))
@@ -45,11 +47,12 @@ def of_span(status: Fields, attributes: Fields, events: Events) -> str:
         return ""
     if str(attributes.get("langfuse.observation.level")).upper() == "ERROR":
         return (text or first_text(attributes, _LANGFUSE) or _named(attributes))[:2000]
-    return (
-        (text or first_text(attributes, _NAMES[:1]) or first_text(attributes, ("error.type",)))[:2000]
-        if (_exception(events) or first_text(attributes, ("error.type",)))
-        else ""
+    if _exception(events) or first_text(attributes, _ATTRIBUTES):
+        return (text or first_text(attributes, (_NAMES[0], "exception.message", *_ATTRIBUTES)))[:2000]
+    is_marked = (
+        str(attributes.get("error")).lower() == "true" or attributes.get("otel.status_code") == "ERROR"
     )
+    return (text or _named(attributes))[:2000] if is_marked else ""
 
 
 def of_record(event: str, attributes: Fields) -> str:
@@ -78,7 +81,9 @@ def of_tool(attributes: Fields, events: Events, runtime: str, *, is_ok: bool) ->
         return ""
     stated = response_error(gemini_answer(attributes)) if runtime == "gemini-cli" else ""
     if status_of(attributes, runtime) == "error" or _reports_failure(attributes):
-        return (stated or first_text(attributes, _NAMES) or _REPORTED)[:500]
+        return (stated or first_text(attributes, (*names.TOOL_ERROR, *_NAMES)) or _REPORTED)[:500]
+    if not is_ok and (found := first_text(attributes, names.TOOL_ERROR)):
+        return found[:500]
     return stated[:500] or _result_failure(result_of(attributes, events, runtime), is_ok=is_ok)
 
 

@@ -122,6 +122,7 @@ TOOL = (
     "tool_name",  # Claude Code, Codex
     "spring.ai.tool.definition.name",  # Spring AI
     "traceloop.entity.name",
+    *("mcp.tool.name", "gen_ai.tool_name", "tool_call.function.name", "function.name"),
 )
 CHILD = ("subagent_type", "coworker")  # the agent that a tool delegates to: Claude Code, crewAI
 CALL_ID = (
@@ -131,6 +132,7 @@ CALL_ID = (
     "tool_use_id",  # Claude Code
     "call_id",  # Codex
     "tool_call.id",  # OI
+    *("tool.call_id", "tool.call.id", "tool_call_id", "gen_ai.tool_call.id", "tool.id", "mcp.tool.call.id"),
 )
 ARGUMENTS = (
     "gen_ai.tool.call.arguments",  # GenAI
@@ -149,6 +151,9 @@ ARGUMENTS = (
     "lmnr.span.input",  # Laminar
     "mlflow.spanInputs",
     "braintrust.input_json",
+    *("gen_ai.tool.arguments", "gen_ai.tool.input", "gen_ai.tool.call.input", "gen_ai.tool.call.args"),
+    *("tool.arguments", "tool.input", "ai.toolCall.input", "mcp.tool.arguments"),
+    "tool_call.function.arguments",
 )
 RESULT = (
     "gen_ai.tool.call.result",  # GenAI
@@ -164,7 +169,12 @@ RESULT = (
     "lmnr.span.output",  # Laminar
     "mlflow.spanOutputs",
     "braintrust.output_json",
+    *("gen_ai.tool.result", "gen_ai.tool.output", "gen_ai.tool.call.output", "gen_ai.tool.response"),
+    *("tool.result", "tool.output", "ai.toolCall.output", "mcp.tool.result", "tool_result"),
 )
+TOOL_STATUS = ("gen_ai.tool.status", "gen_ai.tool.call.status", "tool.status")  # strands' first
+TOOL_FAILED = ("gen_ai.tool.is_error", "gen_ai.tool.call.is_error", "tool.is_error", "mcp.tool.is_error")
+TOOL_ERROR = ("gen_ai.tool.error", "gen_ai.tool.call.error", "tool.error")
 MODEL_CALL = (
     "gen_ai.response.model",  # GenAI
     "ai.response.model",  # Vercel AI SDK
@@ -194,19 +204,23 @@ FINISH = (
     "stop_reason",  # Claude Code
     "anthropic.message.stop_reason",
     "gen_ai.completion.0.finish_reason",  # traceloop, older releases
+    *("gen_ai.response.finish_reason", "llm.response.finish_reason", "llm.response.stop_reason"),
 )
 COMPACTED = "gen_ai.conversation.compacted"  # GenAI: the provider shortened the context of this call
 COMPACTION = "compaction"  # the finish reason of an answer that is one
 SYSTEM_TEXT = ("gen_ai.system_instructions",)
-INPUT_MESSAGES = ("gen_ai.input.messages", "ai.prompt.messages", "gen_ai.prompt", "raw_input", "input")
-OUTPUT_MESSAGES = ("gen_ai.output.messages", "gen_ai.completion", "output")
+INPUT_MESSAGES = ("gen_ai.input.messages", "ai.prompt.messages", "gen_ai.prompt", "raw_input", "input",
+                  "llm.input_messages")  # fmt: skip
+OUTPUT_MESSAGES = ("gen_ai.output.messages", "gen_ai.completion", "output", "llm.output_messages")
 # Attributes with a whole request or response, or a plain text.
 REQUESTS = ("langfuse.observation.input", "gen_ai.prompt", "input.value", "gen_ai.input.messages",
+            "gen_ai.request.messages", "gen_ai.prompts", "llm.prompt", "llm.request.messages", "gen_ai.input",
             "llm.prompts", "traceloop.entity.input", "lmnr.span.input", "mlflow.spanInputs",
             "braintrust.input_json")  # fmt: skip
 RESPONSES = ("langfuse.observation.output", "gen_ai.completion", "output.value", "gen_ai.output.messages",
-             "llm.completions", "traceloop.entity.output", "lmnr.span.output", "mlflow.spanOutputs",
-             "braintrust.output_json")  # fmt: skip
+             "gen_ai.response.messages", "gen_ai.completions", "llm.completion", "llm.response.content",
+             "gen_ai.output", "llm.completions", "traceloop.entity.output", "lmnr.span.output",
+             "mlflow.spanOutputs", "braintrust.output_json")  # fmt: skip
 DETAILS = "gen_ai.client.inference.operation.details"  # event or log record with a call's messages
 # Span events with messages in attributes as those of a span; the others are of OpenLIT and Semantic Kernel.
 CONTENT_EVENTS = (DETAILS, "gen_ai.content.prompt", "gen_ai.content.completion")

@@ -292,7 +292,8 @@ def _id_of_metadata(attributes: Fields, fields: tuple[str, ...]) -> str:
 def _finish(value: Json) -> str:
     value = decoded(value)
     found = (value or [""])[0] if isinstance(value, list) else value
-    return identifier(str(found or "").removeprefix("FinishReason."))[:40]  # as Python prints an enum
+    text = str(found or "").strip("[]'\" ").partition(",")[0].strip("'\" ")  # as Python prints a list
+    return identifier(text.removeprefix("FinishReason."))[:40]  # and an enum
 
 
 def _time(body: Fields, name: str) -> int:

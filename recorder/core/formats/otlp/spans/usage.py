@@ -40,6 +40,8 @@ def usage_of(attributes: Fields, runtime: str) -> dict[str, int] | None:
     reasoning = usage.get("reasoning", 0)
     total = _count(first_count(attributes, usage_names.TOTAL_TOKENS), inner, usage_names.JSON_TOTAL)
     without_cache, without_reasoning = _left_out(usage, total, cached, reasoning)
+    if flat_in is None and total is None:
+        without_cache = any(name in inner and own in inner for own, name in usage_names.JSON_EXCLUDED)
     if runtime in EXCLUDES_CACHE or without_cache or leaves_out:
         usage["total_in"] += cached
     elif usage["total_in"] < cached:  # a figure below its parts leaves them out after all

@@ -15,6 +15,10 @@ INPUT_TOKENS = (
     "gen_ai.response.prompt_tokens",  # Semantic Kernel
     "gen_ai.usage.input",
     "llm.prompt_tokens",
+    *("gen_ai.usage.inputTokens", "gen_ai.usage.promptTokens", "llm.usage.promptTokens", "llm.usage.input"),
+    *("gen_ai.response.usage.input_tokens", "gen_ai.response.usage.prompt_tokens", "llm.input_tokens"),
+    *("gen_ai.usage.tokens.input", "gen_ai.input_tokens", "gen_ai.prompt_tokens", "llm.token_count.input"),
+    "ai.usage.inputTokens.total",
     "usage.input_tokens",
     "usage.prompt_tokens",
     "input_tokens",  # Claude Code
@@ -31,6 +35,10 @@ OUTPUT_TOKENS = (
     "gen_ai.response.completion_tokens",
     "gen_ai.usage.output",
     "llm.completion_tokens",
+    *("gen_ai.usage.outputTokens", "gen_ai.usage.completionTokens", "llm.usage.completionTokens"),
+    *("gen_ai.response.usage.output_tokens", "gen_ai.response.usage.completion_tokens", "llm.usage.output"),
+    *("gen_ai.usage.tokens.output", "gen_ai.output_tokens", "gen_ai.completion_tokens"),
+    *("llm.output_tokens", "llm.token_count.output", "ai.usage.outputTokens.total"),
     "usage.output_tokens",
     "usage.completion_tokens",
     "output_tokens",
@@ -91,7 +99,8 @@ CACHE_WRITE = (
 )
 # Other names of usage, by their words. Figures of one modality or lifetime, or of what was saved, are others.
 OTHER_USAGE = re.compile(
-    r"(?:gen_ai|llm|ai)\.(?:usage|token_count)\."
+    r"(?:(?:(?:gen_ai|llm|ai)\.)?(?:(?:anthropic|openai|response)\.)?(?:usage|token_count)\."
+    r"|gen_ai\.response\.(?=\w*tokens$))"
     r"(?!.*(?:no_?cache|non_?cache|uncache|(?<!con)text|audio|image|video|cost|price|ratio|sav|hit_rate"
     r"|miss|ephemeral|_1h|_5m))"
     r"(?:.*(?P<cache_write>cache.*(?:writ|creat)|(?:writ|creat).*cache)"
@@ -200,11 +209,17 @@ COST_PARTS_JSON = "langfuse.observation.cost_details"
 USAGE_JSON = (
     *("usage", "gen_ai.usage.raw", "langfuse.observation.usage_details", "gen_ai.usage", "llm.usage"),
     *("mlflow.chat.tokenUsage", "langsmith.usage_metadata", "braintrust.metrics", "gen_ai.response.usage"),
+    *("ai.usage", "token_usage", "llm.token_usage", "gen_ai.token_usage"),
 )
 # Attributes with a whole response.
 RESPONSES = ("output.value", "langfuse.observation.output", "mlflow.spanOutputs", "braintrust.output_json",
              "gen_ai.completion")  # fmt: skip
 # Their fields.
+# Names in the usage of Anthropic's API and Bedrock's, whose input leaves cached tokens out.
+JSON_EXCLUDED = (
+    *(("input_tokens", name) for name in ("cache_read_input_tokens", "cache_creation_input_tokens")),
+    *(("inputTokens", name) for name in ("cacheReadInputTokens", "cacheWriteInputTokens")),
+)
 JSON_INPUT = ("input_tokens", "prompt_tokens", "input", "inputTokens", "promptTokens", "promptTokenCount",
               "prompt_token_count")  # fmt: skip
 JSON_OUTPUT = ("output_tokens", "completion_tokens", "output", "outputTokens", "completionTokens",
@@ -222,11 +237,12 @@ JSON_OUTPUT_PARTS = ("output_tokens_details", "completion_tokens_details", "outp
 JSON_CACHE_READ = (
     *("cached_tokens", "cache_read_tokens", "cachedInputTokens", "cacheReadTokens", "prompt_cached_tokens"),
     *("cache_read_input_tokens", "input_cached_tokens", "input_cache_read", "cache_read"),
-    *("cachedContentTokenCount", "cached_content_token_count"),
+    *("cachedContentTokenCount", "cached_content_token_count", "cacheReadInputTokens"),
 )
 JSON_CACHE_WRITE = (
     *("cache_write_tokens", "cache_creation_input_tokens", "cache_creation_tokens", "input_cache_creation"),
     *("cache_write", "cache_creation", "cacheWriteTokens", "prompt_cache_creation_tokens"),
+    "cacheWriteInputTokens",
 )
 JSON_REASONING = (
     "reasoning_tokens",

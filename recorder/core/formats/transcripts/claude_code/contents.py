@@ -22,6 +22,7 @@ NOTIFICATION = "<task-notification>"
 INTERRUPTED = "[Request interrupted by user"
 AGENT_TOOL = "Agent"  # runs a sub-agent, in the releases that write `meta.json`
 WORKFLOW_TOOL = "Workflow"  # runs several sub-agents; its result names the run
+NO_RESPONSE = "No response requested."  # what the program answers itself when a session is resumed
 OTHERS_MAX = 50  # calls of other models within one answer
 QUESTIONS = frozenset(("AskUserQuestion", "ExitPlanMode"))  # tools that a person answers
 _TOOL_USE_ERROR = "<tool_use_error>"  # the call was refused before the tool ran
@@ -63,6 +64,22 @@ def blocks_of(content: Json) -> list[Fields]:
         elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
             found.append(call_block(block.get("id"), block.get("name"), block.get("input")))
     return found
+
+
+def hosted_results(content: Json) -> list[Fields]:
+    """Return the results of calls that the provider ran, which are blocks of the answer itself."""
+    return [
+        block
+        for block in objects(content)
+        if text_field(block, "type").endswith("_tool_result") and text_field(block, "tool_use_id")
+    ]
+
+
+def is_failed_result(block: Fields) -> bool:
+    """Return whether a call that the provider ran has failed."""
+    return (
+        text_field(object_field(block, "content"), "type").endswith("_error") or block.get("is_error") is True
+    )
 
 
 def model_of(message: Fields) -> str:

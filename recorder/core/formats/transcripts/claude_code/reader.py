@@ -45,6 +45,7 @@ from recorder.core.formats.transcripts.fields import (
     forget_first,
     loop_id,
     objects,
+    prompt_text,
     text_of,
     time_text,
 )
@@ -167,7 +168,7 @@ class ClaudeCodeReader:
     def _user(self, line: Fields, session: str, track: str, now: str) -> list[Fields]:
         content = object_field(line, "message").get("content")
         results = [block for block in objects(content) if block.get("type") == "tool_result"]
-        text = text_of(content)
+        text = text_of(content) if results else prompt_text(content)
         if results and track in self._tracks.forks:  # of the call that forked it, with what it shall do
             del self._tracks.forks[track]
         elif results:
@@ -238,10 +239,16 @@ class ClaudeCodeReader:
     def _assistant(self, line: Fields, session: str, track: str, now: str) -> list[Fields]:
         message = object_field(line, "message")
         events: list[Fields] = []
+        is_synthetic, is_flagged = (
+            message.get("model") == "<synthetic>",
+            line.get("isApiErrorMessage") is True,
+        )
+        if is_synthetic and not is_flagged and text_of(message.get("content")) == contents.NO_RESPONSE:
+            return []
         if track not in self._tracks.loops or track in self._tracks.prompts:
             events += self._begin(session, track, self._agent(line, track), line, now)
         loop = self._tracks.loops[track]
-        is_error = line.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>"
+        is_error = is_flagged or is_synthetic
         head = {
             "stop": text_field(message, "stop_reason"),
             "error": text_of(message.get("content")) if is_error else "",
@@ -261,14 +268,24 @@ class ClaudeCodeReader:
             is_free = message.get("stop_reason") == "refusal" and not usage["output"]
             events += loop.set_usage(usage, 0.0 if is_free else -1.0)
             other_calls.note(loop, contents.other_calls(message))
-        calls = [block for block in blocks if block["type"] == "toolCall"]
-        for call in calls:
-            self._tracks.note_call(track, call)
-            if call["name"] in contents.QUESTIONS and not track:
-                events += loop.wait_for(str(call["id"]))
+        events += self._calls(loop, track, blocks, message, now)
         has_text = any(block["type"] == "text" for block in blocks)
         if loop.is_finished and ((track and has_text) or loop.stop not in _MAY_GO_ON):
             events += loop.end(now)
+        return events
+
+    def _calls(
+        self, loop: OpenLoop, track: str, blocks: list[Fields], message: Fields, now: str
+    ) -> list[Fields]:
+        """Note the tool calls of an answer; return the waits for a person and the results of hosted tools."""
+        events: list[Fields] = []
+        for call in [block for block in blocks if block["type"] == "toolCall"]:
+            self._tracks.note_call(track, call)
+            if call["name"] in contents.QUESTIONS:
+                events += loop.wait_for(str(call["id"]))
+        for result in contents.hosted_results(message.get("content")):
+            call_id, failed = text_field(result, "tool_use_id"), contents.is_failed_result(result)
+            events += loop.end_tool(call_id, text_of(result.get("content")), now, has_failed=failed)
         return events
 
     def _agent(self, line: Fields, track: str) -> str:

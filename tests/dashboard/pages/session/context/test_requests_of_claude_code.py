@@ -2,7 +2,7 @@
 
 import json
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ledger import follower
 from recorder.models import Turn
 from tests.recorder.core.formats.transcripts.test_claude_requests import SYSTEM, TOOLS, two_calls

@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.models.signals import post_init
 from django.test.utils import CaptureQueriesContext
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.ledger import follower
 from recorder.models import LedgerBlock, LedgerCall, Session
 from tests.recorder.ledger.long_session import CALLS, LOOP, turns

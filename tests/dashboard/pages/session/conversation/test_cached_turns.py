@@ -15,7 +15,7 @@ from dashboard.live import panel
 from dashboard.pages.session import panels
 from recorder.core.formats.registry import READERS
 from recorder.core.money.prices import Band, Rates
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.journal import append
 from recorder.models import JournalEvent, LoopRecord, Session, Turn
 from recorder.operations import retention

@@ -1,6 +1,6 @@
 """The integrity strip of a session."""
 
-from recorder.ingest.pipeline import Batch, ingest
+from recorder.ingest.commit.pipeline import Batch, ingest
 from tests.dashboard.pages.session.conftest import words
 from tests.support import build
 

@@ -193,3 +193,68 @@ def test_a_session_has_the_title_that_a_person_or_the_agent_gave_it(record, titl
     (loop,) = record("claude-code", claude.lines)
 
     assert (loop.session.title, loop.title) == (wanted, "Go")
+
+
+@pytest.mark.parametrize(
+    ("content", "errors"),
+    [
+        ([{"type": "web_search_result", "url": "https://example.org"}], 0),
+        ({"type": "web_search_tool_result_error", "error_code": "unavailable"}, 1),
+    ],
+)
+@pytest.mark.parametrize("is_one_line", [True, False])
+def test_a_search_that_the_provider_ran_ends_within_its_answer(record, content, errors, is_one_line):
+    claude = Claude()
+    claude.prompt("Search")
+    call = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "weather"}}
+    result = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": content}
+    blocks = [call, result, text("Found")]
+    for each in [blocks] if is_one_line else [[block] for block in blocks]:
+        claude.answer("m1", *each)
+
+    (loop,) = record("claude-code", claude.lines)
+
+    assert (loop.turns, loop.tool_calls, loop.errors, loop.outcome) == (1, 1, errors, "completed")
+    assert loop.tool_records.get().state == ("failed" if errors else "done")
+
+
+def test_what_the_program_answers_itself_when_a_session_is_resumed_is_no_call(record):
+    claude = Claude()
+    claude.prompt("Go")
+    claude.answer("m1", text("Done"))
+    message = {"id": "e1", "model": "<synthetic>", "content": [text("No response requested.")]}
+    claude.line("assistant", message=message)
+    claude.prompt("More")
+    claude.answer("m2", text("Done, too"))
+
+    loops = record("claude-code", claude.lines)
+
+    assert [(loop.turns, loop.errors, loop.outcome) for loop in loops] == [(1, 0, "completed")] * 2
+
+
+def test_a_question_of_a_sub_agent_waits_until_a_person_answers(project, record):
+    claude = Claude(agentId="a1", isSidechain=True)
+    claude.prompt("Look")
+    claude.answer("m1", use("c1", "AskUserQuestion"), stop="tool_use")
+    begin(project, "claude-code", claude.lines)
+    assert Session.objects.get().waiting == 1
+
+    claude.result("c1", "Blue")
+    claude.answer("m2", text("Done"))
+    (loop,) = record("claude-code", claude.lines)
+    assert (loop.waiting, loop.turns, loop.tool_calls, loop.outcome) == (0, 2, 1, "completed")
+
+
+@pytest.mark.parametrize(("kind", "title"), [("image", "[image]"), ("document", "[file]")])
+def test_a_prompt_without_words_begins_a_loop(record, kind, title):
+    claude = Claude()
+    claude.prompt("Go")
+    claude.answer("m1", text("Done"))
+    claude.prompt(
+        [{"type": kind, "source": {"type": "base64", "media_type": "application/pdf", "data": "A"}}]
+    )
+    claude.answer("m2", text("A cat"))
+
+    loops = record("claude-code", claude.lines)
+
+    assert [(loop.title, loop.turns) for loop in loops] == [("Go", 1), (title, 1)]

@@ -25,6 +25,7 @@ _ROLES = frozenset(("human", "user", "ai", "assistant", "model", "system", "deve
 _INNER = (
     *("messages", "contents", "generations", "choices", "candidates", "output", "message", "input", "prompt"),
     *("response", "completion", "question", "query", "task", "text", "content", "result"),
+    *("inputs", "outputs"),  # of what traceloop traces
 )
 _ITEMS = ("function_call", "function_call_output", "reasoning")  # of the Responses API
 _AROUND = frozenset(("role", "message", "kwargs", "generation_info", "messages"))  # fields of no block
@@ -49,7 +50,7 @@ def has_parts(value: Json) -> bool:
     if not isinstance(value, list) or not is_block_list(value):
         return False
     parts = [each for each in value if isinstance(each, dict)]
-    return not any(_AROUND & each.keys() or each.get("type") in _ITEMS for each in parts)
+    return not any(_AROUND & each.keys() or each.get("type") in _ITEMS or _is_stored(each) for each in parts)
 
 
 def opened(value: Json) -> Json:
@@ -132,9 +133,17 @@ def _message_of(value: Fields, role: str) -> Fields | None:
     if isinstance(kwargs, dict) and isinstance(names, list) and names:  # serialized by LangChain
         kind = str(names[-1]).removesuffix("Chunk")
         return kwargs | {"role": _TYPES.get(kind, str(kwargs.get("type") or role))}
+    if isinstance(data := value.get("data"), dict) and _is_stored(value):
+        return data | {"role": value["type"]}
     if _is_message(value):
         return value if "role" in value else value | {"role": value["type"]}
     return value if value.get("type") in _ITEMS else None
+
+
+def _is_stored(value: Fields) -> bool:
+    """Return whether an object is a message as LangChain stores it: its type beside its data."""
+    data = value.get("data")
+    return isinstance(data, dict) and "content" in data and value.get("type") in tuple(_ROLES)
 
 
 def _around(value: Fields, role: str, depth: int) -> Iterator[Fields]:

@@ -250,7 +250,7 @@ def _put(target: Fields, path: list[str], value: Json) -> None:
 
 def _unflattened(message: Fields) -> Fields:
     """Return a flattened message with lists in place of objects keyed by numbers."""
-    calls = []
+    calls = [call for call in decoded_list(message.get("tool_calls")) if isinstance(call, dict)]
     for call in _numbered(message.get("tool_calls")):
         inner = call.get("tool_call")
         calls.append(inner if isinstance(inner, dict) else call)

@@ -60,7 +60,9 @@ def result_of(attributes: Fields, events: Sequence[tuple[str, Fields]], runtime:
 
 def status_of(attributes: Fields, runtime: str) -> str:
     """Return the status that a tool span states itself: `error`, `cancelled` or another; "" without one."""
-    found = attributes.get("gen_ai.tool.status")  # strands
+    found: Json = first_text(attributes, names.TOOL_STATUS).lower().replace("failed", "error")
+    if any(str(attributes.get(name)).lower() == "true" for name in names.TOOL_FAILED):
+        found = "error"
     if runtime == "gemini-cli":
         found = decoded_object(attributes.get("gen_ai.output.messages")).get("status")
     return found if isinstance(found, str) else ""

@@ -27,6 +27,8 @@ LANGCHAIN = {
     {"input": "Weather?"},
     {"contents": [{"role": "user", "parts": [{"text": "Weather?"}]}]},
     {"args": [], "kwargs": {"question": "Weather?"}},
+    {"messages": [{"type": "human", "data": {"content": "Weather?"}}]},
+    {"inputs": {"messages": [USER]}},
     [{"type": "text", "text": "Weather?"}],
     [{"text": "Weather?"}],
 ])  # fmt: skip
@@ -55,6 +57,8 @@ CALL = {
     {"candidates": [{"content": {"role": "model", "parts": [{"text": "Rain."}]}}]},
     {"generations": [[{"text": "Rain.", "type": "ChatGeneration"}]]},
     {"content": [{"type": "text", "text": "Rain."}], "role": "assistant"},
+    {"type": "ai", "data": {"content": "Rain."}},
+    {"outputs": {"content": "Rain.", "role": "assistant"}},
     {"output": [{"role": "assistant", "content": [{"type": "output_text", "text": "Rain."}]}]},
 ])  # fmt: skip
 def test_an_answer_is_its_text_in_each_form(value):
@@ -209,3 +213,42 @@ def test_a_call_of_the_api_before_tool_calls_is_one(attributes):
 
     [call] = end["message"]["content"]
     assert (call["type"], call["name"], call["arguments"]) == ("toolCall", "get_weather", {"city": "Oslo"})
+
+
+ANSWER = {"role": "assistant", "content": "Rain."}
+
+
+@pytest.mark.parametrize(("prompt", "answer"), [
+    ("llm.input_messages", "llm.output_messages"),
+    ("gen_ai.request.messages", "gen_ai.response.messages"),
+    ("gen_ai.prompts", "gen_ai.completions"),
+    ("gen_ai.input", "gen_ai.output"),
+    ("llm.request.messages", "llm.response.content"),
+    ("llm.prompt", "llm.completion"),
+])  # fmt: skip
+def test_messages_are_read_under_each_name(prompt, answer):
+    attributes = {prompt: json.dumps([USER]), answer: json.dumps([ANSWER])}
+    [asked, answered] = of_type([span(CALL | attributes)], "MessageEnd")
+    assert [block["text"] for block in asked["message"]["content"]] == ["Weather?"]
+    assert [block["text"] for block in answered["message"]["content"]] == ["Rain."]
+
+
+def test_the_calls_of_an_indexed_answer_may_be_json():
+    call = {"id": "c1", "type": "function", "function": {"name": "w", "arguments": '{"c": 1}'}}
+    found = blocks_of_answer({"gen_ai.completion.0.tool_calls": json.dumps([call, 7])})
+    assert found == [{"type": "toolCall", "id": "c1", "name": "w", "arguments": {"c": 1}}]
+
+
+@pytest.mark.parametrize("attributes", [
+    {"gen_ai.response.finish_reasons": ["stop", "length"]},
+    {"gen_ai.response.finish_reasons": "['stop']"},
+    {"gen_ai.response.finish_reasons": '["stop"'},
+    {"gen_ai.response.finish_reasons": "stop,length"},
+    {"gen_ai.response.finish_reasons": "FinishReason.stop"},
+    {"gen_ai.response.finish_reason": "stop"},
+    {"llm.response.finish_reason": "stop"},
+    {"llm.response.stop_reason": "stop"},
+])  # fmt: skip
+def test_the_reason_why_an_answer_ended_is_one_word(attributes):
+    [end] = of_type([span(CALL | attributes)], "TurnEnd")
+    assert end["message"]["stopReason"] == "stop"

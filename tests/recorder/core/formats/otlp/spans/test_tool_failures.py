@@ -1,9 +1,9 @@
-"""Which tools failed, by the words of their results."""
+"""Which tools failed, by the words of their results and by attributes; names of what a tool span has."""
 
 import pytest
 
 from recorder.core.formats.otlp.spans.content.blocks import tool_failed
-from tests.recorder.core.formats.otlp.spans.lines import span
+from tests.recorder.core.formats.otlp.spans.lines import of_type, span
 
 # As command-line tools, shells and frameworks write them.
 FAILURES = [
@@ -65,3 +65,62 @@ def test_a_tool_span_with_such_words_in_its_result_is_no_error():
     }
     assert span(tool, name="execute_tool read_file").digest.error == ""
     assert span(tool | {"gen_ai.tool.call.result": FAILURES[1]}).digest.error == "ValueError: bad"
+
+
+TOOL = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "w"}
+STATED = [
+    ({"gen_ai.tool.call.status": "failed"}, "The tool reported an error."),
+    ({"tool.status": "ERROR"}, "The tool reported an error."),
+    ({"tool.is_error": True}, "The tool reported an error."),
+    ({"gen_ai.tool.call.is_error": "true", "gen_ai.tool.error": "boom"}, "boom"),
+    ({"gen_ai.tool.error": "boom"}, "boom"),
+    ({"error.message": "boom"}, "boom"),
+    ({"error.type": "E", "error.message": "boom"}, "boom"),
+    ({"exception.type": "E", "exception.message": "boom"}, "boom"),
+    ({"exception.type": "E"}, "E"),
+    ({"error": True}, "failed"),
+    ({"otel.status_code": "ERROR"}, "failed"),
+]
+
+
+@pytest.mark.parametrize(("attributes", "error"), STATED)
+def test_a_failure_is_read_under_each_name(attributes, error):
+    assert span(TOOL | attributes).digest.error == error
+
+
+@pytest.mark.parametrize("attributes", [
+    {"tool.status": "success"}, {"tool.is_error": False}, {"error": False}, {"error": "false"},
+    {"otel.status_code": "OK"}, {"gen_ai.tool.error": ""},
+])  # fmt: skip
+def test_other_values_of_these_are_no_failure(attributes):
+    assert span(TOOL | attributes).digest.error == ""
+
+
+@pytest.mark.parametrize("attributes", [each for each, _ in STATED[4:]])
+def test_a_status_of_success_counts_before_attributes(attributes):
+    assert span(TOOL | attributes, status={"code": 1}).digest.error == ""
+
+
+@pytest.mark.parametrize("name", ["tool.call_id", "tool_call_id", "gen_ai.tool_call.id", "tool.id"])
+def test_the_id_of_a_call_is_read_under_each_name(name):
+    assert span(TOOL | {name: "c1"}).digest.call == "c1"
+
+
+@pytest.mark.parametrize("name", ["mcp.tool.name", "gen_ai.tool_name", "tool_call.function.name"])
+def test_the_name_of_a_tool_is_read_under_each_name(name):
+    assert span({"gen_ai.operation.name": "execute_tool", name: "w"}, name="run").digest.name == "w"
+
+
+@pytest.mark.parametrize(("arguments", "result"), [
+    ("gen_ai.tool.arguments", "gen_ai.tool.result"),
+    ("gen_ai.tool.input", "gen_ai.tool.output"),
+    ("tool.input", "tool.output"),
+    ("tool.arguments", "tool.result"),
+    ("ai.toolCall.input", "ai.toolCall.output"),
+    ("mcp.tool.arguments", "mcp.tool.result"),
+])  # fmt: skip
+def test_arguments_and_result_of_a_tool_are_read_under_each_name(arguments, result):
+    items = [span(TOOL | {arguments: '{"city": "Oslo"}', result: "rain"})]
+    [begin], [end] = of_type(items, "ToolExecutionStart"), of_type(items, "ToolExecutionEnd")
+    assert begin["args"] == {"city": "Oslo"}
+    assert end["result"]["content"] == [{"type": "text", "text": "rain"}]

@@ -72,6 +72,12 @@ def turn_end(attributes):
     ("gen_ai.usage.cache_write", "cache_write"),
     ("llm.usage.cache_creation_tokens", "cache_write"),
     ("gen_ai.usage.output_reasoning_tokens", "reasoning"),
+    ("ai.usage.inputTokens.cacheRead", "cache_read"),
+    ("usage.cache_read_input_tokens", "cache_read"),
+    ("anthropic.usage.cache_creation_input_tokens", "cache_write"),
+    ("gen_ai.openai.usage.cached_tokens", "cache_read"),
+    ("gen_ai.response.cached_tokens", "cache_read"),
+    ("gen_ai.response.reasoning_tokens", "reasoning"),
     ("gen_ai.usage.thinking_tokens", "reasoning"),
 ])  # fmt: skip
 def test_a_part_of_the_usage_is_known_by_the_words_of_its_name(name, part):
@@ -88,6 +94,7 @@ def test_a_part_of_the_usage_is_known_by_the_words_of_its_name(name, part):
     "ai.usage.inputTokenDetails.noCacheTokens",
     "gen_ai.usage.uncached_input_tokens",
     "gen_ai.usage.reasoning_cost",
+    "gen_ai.response.cached",
     "gen_ai.usage." + "cache" * 30,
 ])  # fmt: skip
 def test_other_figures_are_no_part_of_the_usage(name):
@@ -98,6 +105,16 @@ def test_other_figures_are_no_part_of_the_usage(name):
 @pytest.mark.parametrize("attributes", [
     {"gen_ai.response.prompt_tokens": 100, "gen_ai.response.completion_tokens": 20},
     {"gen_ai.usage.input": 100, "gen_ai.usage.output": 20},
+    {"gen_ai.usage.inputTokens": 100, "gen_ai.usage.outputTokens": 20},
+    {"llm.usage.promptTokens": 100, "llm.usage.completionTokens": 20},
+    {"gen_ai.response.usage.prompt_tokens": 100, "gen_ai.response.usage.completion_tokens": 20},
+    {"gen_ai.usage.tokens.input": 100, "gen_ai.usage.tokens.output": 20},
+    {"gen_ai.prompt_tokens": 100, "gen_ai.completion_tokens": 20},
+    {"llm.input_tokens": 100, "llm.output_tokens": 20},
+    {"llm.token_count.input": 100, "llm.token_count.output": 20},
+    {"ai.usage.inputTokens.total": 100, "ai.usage.outputTokens.total": 20},
+    {"ai.usage": json.dumps({"inputTokens": 100, "outputTokens": 20})},
+    {"llm.token_usage": json.dumps({"prompt_tokens": 100, "completion_tokens": 20})},
     {"mlflow.chat.tokenUsage": json.dumps({"input_tokens": 100, "output_tokens": 20})},
     {"langsmith.usage_metadata": json.dumps({"input_tokens": 100, "output_tokens": 20})},
     {"llm.usage": json.dumps({"prompt_tokens": 100, "completion_tokens": 20})},
@@ -105,6 +122,23 @@ def test_other_figures_are_no_part_of_the_usage(name):
 def test_input_and_output_are_read_under_other_names(attributes):
     usage = turn_end(attributes)["usage"]
     assert (usage["input"], usage["output"]) == (100, 20)
+
+
+READ, WRITTEN = "cache_read_input_tokens", "cache_creation_input_tokens"
+
+
+@pytest.mark.parametrize(("usage", "expected"), [
+    ({"input_tokens": 50, "output_tokens": 20, READ: 40, WRITTEN: 10}, (50, 40, 10)),
+    ({"inputTokens": 50, "outputTokens": 20, "cacheReadInputTokens": 40}, (50, 40, 0)),
+    ({"inputTokens": 50, "outputTokens": 20, "cacheWriteInputTokens": 10, "totalTokens": 80}, (50, 0, 10)),
+    ({"input_tokens": 50, "output_tokens": 20, READ: 40, "total_tokens": 70}, (10, 40, 0)),
+    ({"prompt_tokens": 50, "completion_tokens": 20, READ: 40}, (10, 40, 0)),
+    ({"input_tokens": 50, "output_tokens": 20, "input_tokens_details": {"cached_tokens": 40}}, (10, 40, 0)),
+])  # fmt: skip
+def test_the_usage_of_a_provider_that_counts_cached_tokens_apart_is_read_so(usage, expected):
+    found = turn_end({"gen_ai.usage": json.dumps(usage)})["usage"]
+    assert (found["input"], found["cache_read"], found["cache_write"]) == expected
+    assert notices(span(CALL | {"gen_ai.usage": json.dumps(usage)})) == []
 
 
 def test_langsmith_writes_cached_tokens_into_the_details():

@@ -1,0 +1,1 @@
+"""ASGI beneath the endpoints: its types, and the base class of WebSocket consumers."""

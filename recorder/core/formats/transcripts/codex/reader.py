@@ -1,0 +1,350 @@
+"""Reader of Codex's rollouts: `sessions/Y/M/D/rollout-<time>-<thread>.jsonl`; a task of Codex is a loop.
+
+A line marks the start and the end of a task. In rollouts of older releases, without these marks, a prompt
+behind an answer begins a task, and the task before it has ended.
+An answer is the items up to a `token_usage_record`, or up to the results of its calls where none is written.
+A sub-agent has a file of its own, whose head names the session and the thread of its parent; its tasks name
+those of its parent that started them. The result of the call that spawned it names the sub-agent.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import cast
+
+from recorder.core.events.fields import is_id
+from recorder.core.formats.base import (
+    Fields,
+    NextLoop,
+    Translation,
+    object_field,
+    parse_time,
+    text_field,
+)
+from recorder.core.formats.transcripts.codex.copied_history import CopiedHistory
+from recorder.core.formats.transcripts.codex.items import (
+    HOSTED,
+    QUESTION,
+    about_of,
+    agent_id,
+    blocks_of,
+    compaction_summary,
+    hosted_call,
+    prompt_of,
+    result_of,
+)
+from recorder.core.formats.transcripts.codex.older_lines import OlderLines
+from recorder.core.formats.transcripts.codex.prompt_pairs import PromptPairs
+from recorder.core.formats.transcripts.codex.record_types import ENDS, STARTS, TYPES
+from recorder.core.formats.transcripts.codex.spawned_agents import SpawnedAgents
+from recorder.core.formats.transcripts.codex.standing_tasks import StandingTasks
+from recorder.core.formats.transcripts.codex.usage_reports import USAGE, UsageReports
+from recorder.core.formats.transcripts.fields import (
+    before,
+    is_context,
+    loop_id,
+    time_text,
+)
+from recorder.core.formats.transcripts.line_loops import keep_unknown, loop_of_line
+from recorder.core.formats.transcripts.open_loop import OpenLoop
+from recorder.core.formats.transcripts.token_counts import counts
+from recorder.core.records import Json
+
+AGENT = "codex"
+_PROMPT = "prompt"
+_BY_USER = frozenset(("interrupted", "user_interrupted"))  # reasons of an abort
+_SPAWNED = frozenset(("item_completed", "collab_agent_spawn_end"))  # may name the sub-agent of a call
+
+
+class CodexReader:
+    """Reads the lines of one rollout, which is one thread."""
+
+    def __init__(self, state: Json, _key: str, _next_loop: NextLoop) -> None:
+        stored = state if isinstance(state, dict) else {}
+        self._session = text_field(stored, "session")
+        self._thread = text_field(stored, "thread")
+        self._parent = text_field(stored, "parent")  # thread that spawned this one; "": none
+        self._agent = text_field(stored, "agent") or AGENT
+        self._about = object_field(stored, "about")
+        self._tasks = int(cast("int", stored.get("tasks") or 0))
+        self._answers = int(cast("int", stored.get("answers") or 0))
+        self._model, self._provider = text_field(stored, "model"), text_field(stored, "provider")
+        self._older = OlderLines(stored)
+        self._bare_tasks = int(cast("int", stored.get("bare_tasks") or 0))
+        self._has_records = bool(stored.get("records"))
+        self._is_counted = bool(stored.get("counted"))  # the open answer has its usage, so it is complete
+        self._history = CopiedHistory(object_field(stored, "fork"))
+        self._reports = UsageReports(stored)
+        self._has_base = bool(stored.get("base"))  # its sums go on from those of another rollout
+        # Whether lines mark the tasks.
+        self._is_marked = bool(
+            stored.get("marked", self._tasks > self._bare_tasks and not self._older.is_found)
+        )
+        self._end = cast("list[str]", stored.get("end") or [])  # of the last task: time, outcome and error
+        self._prompts = PromptPairs(text_field(stored, "prompt"))
+        self._standing = StandingTasks(stored)
+        self._spawned = SpawnedAgents(cast("list[str]", stored.get("linked") or []))
+        self._types = cast("dict[str, int]", stored.get("types") or {})  # unknown ones
+        loop = stored.get("loop")
+        self._loop = OpenLoop.load(loop) if isinstance(loop, dict) else None
+
+    @property
+    def state(self) -> Json:
+        return {
+            "session": self._session,
+            "thread": self._thread,
+            "parent": self._parent,
+            "agent": self._agent,
+            "about": self._about,
+            "tasks": self._tasks,
+            "answers": self._answers,
+            "model": self._model,
+            "provider": self._provider,
+            **self._older.dump(),
+            "bare_tasks": self._bare_tasks,
+            "records": self._has_records,
+            "counted": self._is_counted,
+            "fork": self._history.dump(),
+            **self._reports.dump(),
+            "base": self._has_base,
+            "marked": self._is_marked,
+            "end": cast("Json", self._end),
+            "prompt": self._prompts.last,
+            **self._standing.dump(),
+            "linked": self._spawned.dump(),
+            "types": cast("Json", self._types),
+            "loop": None if self._loop is None else self._loop.dump(),
+        }
+
+    def read(self, line: Fields, at: datetime) -> Translation:
+        """Translate a line."""
+        line = self._older.in_envelope(line)
+        kind, payload = text_field(line, "type"), object_field(line, "payload")
+        now = time_text(line.get("timestamp"), at)
+        name = text_field(payload, "type")
+        reading = Translation(f"{kind} {name}".strip() or "line", timestamp=parse_time(line.get("timestamp")))
+        if kind == "session_meta":
+            self._meta(payload, now)
+        elif lines := self._history.own_lines(line, now):
+            reading.events = [event for each in lines for event in self._events(each, at)]
+        else:
+            self._note_copy(kind, name, payload)
+            reading.session_id, reading.loop_id, reading.covers = self._session, before(self._thread), ""
+            return reading
+        if kind not in TYPES:
+            keep_unknown(reading, line, self._types)
+        reading.session_id, reading.covers = self._session or None, self._thread or None
+        reading.loop_id = loop_of_line(self._loop, reading.events, self._thread)
+        return reading
+
+    def _events(self, line: Fields, at: datetime) -> list[Fields]:
+        kind, payload = text_field(line, "type"), object_field(line, "payload")
+        now, name = time_text(line.get("timestamp"), at), text_field(payload, "type")
+        if kind == "turn_context":
+            self._model = text_field(payload, "model") or self._model
+        elif kind == "token_usage_record":
+            self._has_records = True
+            return self._report(payload, now)
+        elif kind == "response_item":
+            return self._item(name, payload, now)
+        elif kind == "event_msg" and name in _SPAWNED:
+            return self._spawned.of_item(self._loop, object_field(payload, "item") or payload)
+        elif kind == "event_msg":
+            return self._message(name, payload, now)
+        elif kind == "compacted":
+            return self._compacted(payload, now)
+        return []
+
+    def end_of_stream(self, at: datetime) -> list[Fields]:
+        """End the open turn; a task without an end is aborted, until a further line continues it."""
+        if self._loop is None:
+            return []
+        now = time_text(None, at)
+        return self._loop.cut_off(now) if self._is_marked else self._loop.end_of_stream(now)
+
+    def _meta(self, payload: Fields, now: str) -> None:
+        """Take the head of the rollout; another one behind it begins the copied history of its origin."""
+        if self._session and text_field(payload, "id") not in ("", self._thread) and not self._tasks:
+            self._history.note_origin(now)
+        thread = text_field(payload, "id")
+        spawn = object_field(object_field(object_field(payload, "source"), "subagent"), "thread_spawn")
+        parent = text_field(spawn, "parent_thread_id") or text_field(payload, "parent_thread_id")
+        session = text_field(payload, "session_id") or parent or thread
+        if self._session or not is_id(session):
+            return
+        self._has_base = bool(text_field(payload, "forked_from_id") or payload.get("history_base"))
+        is_fork = self._has_base and not payload.get("history_base")
+        self._history.note_head(text_field(payload, "timestamp") or now, is_fork=is_fork)
+        self._session, self._thread, self._parent = session, thread, parent
+        self._provider = text_field(payload, "model_provider")
+        self._agent = text_field(payload, "agent_nickname") or text_field(spawn, "agent_nickname") or AGENT
+        self._about = about_of(payload)
+
+    def _note_copy(self, kind: str, name: str, payload: Fields) -> None:
+        """Take what the own tasks of a fork go on from."""
+        if name == "token_count" or kind == "token_usage_record":
+            self._reports.note(payload)
+        if kind == "turn_context":
+            self._model = text_field(payload, "model") or self._model
+
+    def _message(self, name: str, payload: Fields, now: str) -> list[Fields]:
+        if name in STARTS:
+            self._is_marked, self._prompts = True, PromptPairs()
+            return self._begin(payload, now)
+        if name == "token_count" and not self._has_records:
+            return self._report(payload, now)
+        if name == "thread_rolled_back":
+            return self._roll_back(payload, now)
+        if name == "user_message":
+            return self._user(payload, now, is_event=True)
+        loop = self._open
+        return self._ended(loop, name, payload, now) if loop is not None and name in ENDS else []
+
+    def _ended(self, loop: OpenLoop, name: str, payload: Fields, now: str) -> list[Fields]:
+        if name == "turn_aborted":
+            reason = text_field(payload, "reason")
+            outcome = "cancelled" if reason in _BY_USER and not self._parent else "aborted"
+            return self._finish(loop, now, outcome, "" if outcome == "cancelled" else reason or "aborted")
+        error = text_field(object_field(payload, "error"), "message")
+        events: list[Fields] = []
+        if error:
+            self._answers += 1
+            events = loop.answer(f"error {self._answers}", now, [], error=error, **self._head())
+        return [*events, *self._finish(loop, now)]
+
+    def _finish(self, loop: OpenLoop, now: str, outcome: str = "", error: str = "") -> list[Fields]:
+        """End a task at the mark of its end."""
+        self._end = [now, outcome, error]
+        return loop.end(now, outcome, error)
+
+    def _roll_back(self, payload: Fields, now: str) -> list[Fields]:
+        """Undo the last tasks: the next one is a branch of the task before them."""
+        count, loop = counts(payload, {"n": "num_turns"})["n"], self._loop
+        if loop is None or not count:
+            return []
+        self._standing.undo(count)
+        is_ended = self._is_marked or bool(self._end)
+        return [] if is_ended else self._finish(loop, loop.at or now)
+
+    def _user(self, payload: Fields, now: str, *, is_event: bool) -> list[Fields]:
+        """Add a prompt, which may come as an item, as an event, or as both in any order."""
+        text, loop = prompt_of(payload), self._open
+        if not text or is_context(text):
+            return []
+        is_known = is_event and self._is_marked and loop is not None and loop.turn >= 0
+        if self._prompts.is_second(text, is_event=is_event) or is_known:
+            return []
+        events = self._begin_unmarked(_PROMPT, payload, now)
+        return events + (self._open.prompt(text, now) if self._open is not None else [])
+
+    @property
+    def _open(self) -> OpenLoop | None:
+        """The task that goes on; what follows an end belongs to the next one."""
+        loop, is_ended = self._loop, self._is_marked or bool(self._end)
+        is_behind = loop is not None and loop.is_over and not loop.is_aborted and is_ended
+        return None if is_behind else loop
+
+    def _begin(self, payload: Fields, now: str) -> list[Fields]:
+        events = self._loop.end(self._loop.at or now) if self._loop is not None else []
+        if not self._session:
+            self._session = self._thread = text_field(payload, "turn_id") or "codex"
+        is_child = self._thread != self._session
+        name = self._thread if is_child and not self._tasks else payload.get("turn_id")
+        self._tasks += 1
+        self._spawned, self._end = SpawnedAgents(), []
+        self._loop = OpenLoop(self._session, loop_id(self._session, name))
+        more = self._standing.begin(self._loop.loop_id)
+        if caller := self._caller(object_field(payload, "turn_attribution")):
+            more |= {"parent_loop_id": caller, "is_sub_agent": True}
+        return events + self._loop.start(self._agent, now, self._about, adopts=before(self._thread), **more)
+
+    def _caller(self, attribution: Fields) -> str:
+        """Return the loop that started a task of a sub-agent; "" if it is not known.
+
+        That of another sub-agent is the first one of its thread, which has the name of the thread.
+        """
+        if self._parent and self._parent != self._session:
+            return loop_id(self._session, self._parent)
+        task = text_field(attribution, "parent_turn_id") if self._parent else ""
+        return loop_id(self._session, task) if task else ""
+
+    def _item(self, name: str, payload: Fields, now: str) -> list[Fields]:
+        if name == "message" and payload.get("role") == "user":
+            return self._user(payload, now, is_event=False)
+        if payload.get("role") == "developer":
+            return []
+        events = self._begin_unmarked(name, payload, now)
+        loop = self._open
+        if loop is None:
+            return events
+        if name in ("function_call_output", "custom_tool_call_output"):
+            return events + self._output(loop, payload, now)
+        return events + self._answer(loop, name, payload, now)
+
+    def _begin_unmarked(self, name: str, payload: Fields, now: str) -> list[Fields]:
+        """Begin a task that no line marks: with an answer, or where no line marks any with a prompt."""
+        loop = self._open
+        if name == _PROMPT:
+            is_next = loop is None or (loop.turn >= 0 and bool(loop.key_at_end) and not loop.calls)
+            begins = is_next and not self._is_marked
+        else:
+            begins = loop is None and name in ("message", "function_call", "reasoning", "local_shell_call")
+        if not begins:
+            return []
+        self._bare_tasks += 1
+        return self._begin({"turn_id": payload.get("id") or f"task-{self._bare_tasks}"}, now)
+
+    def _answer(self, loop: OpenLoop, name: str, payload: Fields, now: str) -> list[Fields]:
+        blocks = blocks_of(name, payload)
+        if not blocks:
+            return []
+        if not loop.key_at_end or self._is_counted:
+            self._answers += 1
+            self._is_counted = False
+        self._prompts = PromptPairs()
+        events = loop.answer(f"answer {self._answers}", now, blocks, **self._head())
+        if name in HOSTED:
+            has_failed = payload.get("status") == "failed"
+            events += loop.end_tool(hosted_call(payload), "", now, has_failed=has_failed)
+        if name == "function_call" and payload.get("name") == QUESTION:
+            events += loop.wait_for(text_field(payload, "call_id"))
+        return events
+
+    def _output(self, loop: OpenLoop, payload: Fields, now: str) -> list[Fields]:
+        call, (text, failed) = text_field(payload, "call_id"), result_of(payload.get("output"))
+        name = loop.tool_name(call)
+        self._is_counted = True
+        events = loop.end_tool(call, text, now, has_failed=failed)
+        return events + self._spawned.link(loop, call, name, agent_id(text))
+
+    def _report(self, payload: Fields, now: str) -> list[Fields]:
+        """Set the usage of the open answer; its message is complete.
+
+        If that has its usage already, or there is none, and the sum of all usage grew by that of the report,
+        the call has no answer in the rollout, as that of a compaction. The same report may come again behind
+        the next answer.
+        """
+        loop, is_over = self._open, False
+        if loop is None and self._end and self._loop is not None:
+            loop, is_over = self._loop, True
+        has_answer = loop is not None and bool(loop.key_at_end)
+        report = self._reports.read(payload, has_answer=has_answer, has_base=self._has_base)
+        if report is None or loop is None or not (has_answer or report.is_next):
+            return []
+        if is_over and not report.is_next and object_field(cast("Fields", loop.ended), "usage"):
+            return []
+        self._is_counted = True
+        events = loop.resume()
+        if report.is_next and (loop.usage or not loop.key):
+            self._answers += 1
+            events += loop.answer(f"answer {self._answers}", now, [], **self._head())
+        loop.at = now
+        events += loop.set_usage(counts(report.usage, USAGE, includes_cache=True))
+        return events + (loop.end(*self._end) if is_over else [])
+
+    def _compacted(self, payload: Fields, now: str) -> list[Fields]:
+        loop = self._open
+        return [] if loop is None else loop.compaction(now, None, compaction_summary(payload))
+
+    def _head(self) -> dict[str, str]:
+        return {"model": self._model, "provider": self._provider, "stop": "stop"}

@@ -1,0 +1,1 @@
+"""What the HTTP endpoints share: reading a request, writing a response."""

@@ -1,0 +1,1 @@
+"""The WebSocket endpoint for events."""

@@ -1,0 +1,1 @@
+"""Secrets whose beginning has come: their public parts, and the tails of a text that may become one."""
