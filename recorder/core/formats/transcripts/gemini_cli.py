@@ -239,7 +239,8 @@ class GeminiCliReader:
             return loop.end(now, "cancelled")
         if loop is None or kind != "error":
             return []
-        return [loop.event("ErrorRaised", scope="loop", message=text, timestamp=now)]
+        raised = loop.event("ErrorRaised", scope="loop", message=text, timestamp=now)
+        return [raised, *loop.end(now, "" if loop.is_finished else "failed", text)]
 
 
 def _is_update(changes: Json) -> bool:

@@ -33,7 +33,7 @@ from recorder.core.records import Json
 AGENT = "opencode"
 _USAGE = {"input": "input", "output": "output", "reasoning": "reasoning"}
 _QUESTIONS = frozenset(("question", "plan_exit"))  # tools that a person answers
-_CANCELLED = "MessageAbortedError"
+_OUTCOMES = {"MessageAbortedError": "cancelled", "MessageOutputLengthError": "limit"}  # others: failed
 _ABORTED = "Tool execution aborted"
 _DENIED = ("The user rejected permission", "The user has specified a rule which prevents")
 
@@ -166,7 +166,7 @@ class OpenCodeReader:
         assert loop is not None
         failure = object_field(message, "error")
         is_over = line.get("open") is not True
-        is_cancelled = failure.get("name") == _CANCELLED
+        outcome = _OUTCOMES.get(text_field(failure, "name"), "")
         error = text_field(object_field(failure, "data"), "message") or text_field(failure, "name")
         tools = [part for part in parts if part.get("type") == "tool"]
         stop = "tool_calls" if tools else text_field(message, "finish") or "stop"
@@ -177,7 +177,7 @@ class OpenCodeReader:
             model=text_field(message, "modelID"),
             provider=text_field(message, "providerID"),
             stop=stop,
-            error="" if is_cancelled else error,
+            error="" if outcome else error,
         )
         events += _report(loop, message)
         for part in tools:
@@ -189,7 +189,7 @@ class OpenCodeReader:
             texts = (text_field(part, "text") for part in parts if part.get("type") == "text")
             return events + loop.compaction(ended, None, "\n".join(filter(None, texts)))
         if failure or loop.is_finished:
-            return events + loop.end(ended, "cancelled" if is_cancelled else "")
+            return events + loop.end(ended, outcome)
         return events + loop.finish_turn(ended)
 
     def _part(self, line: Fields, message: Fields, part: Fields, at: datetime) -> list[Fields]:

@@ -180,7 +180,8 @@ class PiReader:
             error=error if stop == "error" else "",
         )
         events += loop.set_usage(*_usage(message))
-        if stop != "error" and loop.is_finished:  # pi tries again after an error
+        # After an error pi tries again; a stopped answer ends the loop, also with calls that never run.
+        if stop == "aborted" or (stop != "error" and loop.is_finished):
             events += loop.end(now)
         return events
 

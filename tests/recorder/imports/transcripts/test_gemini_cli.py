@@ -56,6 +56,21 @@ def test_a_request_of_gemini_that_the_user_cancelled_is_a_cancelled_loop(record)
     assert [(loop.outcome, loop.errors) for loop in loops] == [("cancelled", 0), ("completed", 0)]
 
 
+def test_an_error_of_gemini_ends_a_loop_as_failed_unless_it_had_ended(record):
+    error = {"type": "error", "content": "[API Error: quota]"}
+    lines = [GEMINI, gemini_user(1, "Go"), gemini(2, **error)]
+    lines += [gemini_user(3, "Again"), gemini(4, content="Ok"), gemini(5, **error)]
+    lines += [gemini_user(6, "Once more"), gemini(7, **error), gemini(8, content="Ok after all")]
+
+    loops = record("gemini-cli", lines)
+
+    assert [(loop.outcome, loop.error) for loop in loops] == [
+        ("failed", "[API Error: quota]"),
+        ("completed", ""),
+        ("completed", ""),
+    ]
+
+
 @pytest.mark.parametrize(
     ("output", "failed"),
     [

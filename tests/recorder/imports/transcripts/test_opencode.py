@@ -265,18 +265,24 @@ def test_what_takes_the_place_of_undone_messages_is_recorded_after_them(store):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_killed_answer_is_an_aborted_loop_and_a_stopped_one_is_cancelled(store):
-    killed, stopped, failed = map(store.session, ("ses_1", "ses_2", "ses_3"))
+def test_a_loop_ends_as_its_answer_was_killed_stopped_failed_or_cut_at_its_limit(store):
+    killed, stopped, failed, limited = map(store.session, ("ses_1", "ses_2", "ses_3", "ses_4"))
     store.prompt(killed, "One")
     store.answer(killed, "I wri")
-    for session, name in ((stopped, "MessageAbortedError"), (failed, "APIError")):
+    names = ("MessageAbortedError", "APIError", "MessageOutputLengthError")
+    for session, name in zip((stopped, failed, limited), names, strict=True):
         store.prompt(session, "Two")
         store.finish(store.answer(session, "I", error={"name": name, "data": {"message": "It broke"}}))
 
     imported(store)
 
     found = LoopRecord.objects.order_by("session__session_id").values_list("outcome", "errors", "error")
-    assert [*found] == [("aborted", 0, ""), ("cancelled", 0, ""), ("failed", 1, "It broke")]
+    assert [*found] == [
+        ("aborted", 0, ""),
+        ("cancelled", 0, ""),
+        ("failed", 1, "It broke"),
+        ("limit", 0, ""),
+    ]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -67,8 +67,10 @@ def test_a_compaction_after_the_answer_belongs_to_its_loop(project):
     assert (found.loop.status, found.loop.outcome, found.loop.turns) == ("completed", "completed", 1)
 
 
-def test_an_answer_that_was_stopped_ends_its_loop_at_once(project, record):
-    lines = [SESSION, message(1, "user", "Go."), answer(2, "Part", "aborted", errorMessage="Aborted")]
+@pytest.mark.parametrize("call", [None, "c1"])
+def test_an_answer_that_was_stopped_ends_its_loop_at_once(project, record, call):
+    stopped = answer(2, "Part", "aborted", errorMessage="Aborted", call=call)
+    lines = [SESSION, message(1, "user", "Go."), stopped]
     begin(project, "pi", lines)
     live = LoopRecord.objects.get()
 

@@ -65,9 +65,13 @@ def is_success(status: Fields) -> bool:
     return status.get("code") in _SUCCESS
 
 
-def of_model_call(attributes: Fields) -> str:
-    """Return why a model call failed that reports no success, as Claude Code's do; "" for success."""
-    return _named(attributes)[:2000] if _reports_failure(attributes) else ""
+def of_model_call(attributes: Fields, finish: str, *, is_ok: bool) -> str:
+    """Return why a model call failed that reports no success, as Claude Code's do, or ended with an error.
+
+    "" for success; also where its status says so, whatever its answer ended with.
+    """
+    has_failed = _reports_failure(attributes) or (finish.lower() == "error" and not is_ok)
+    return _named(attributes)[:2000] if has_failed else ""
 
 
 def of_tool(attributes: Fields, events: Events, runtime: str, *, is_ok: bool) -> str:

@@ -184,10 +184,10 @@ def _describe(item: Item, name: str) -> None:
     if digest.kind == "agent":
         _describe_agent(item, name, metadata)
     elif digest.kind == "model":
-        digest.error = digest.error or failures.of_model_call(attributes)
         digest.model = identifier(first_text(attributes, names.MODEL))
         digest.provider = names.provider_of(attributes)
         digest.finish = _finish(first(attributes, names.FINISH))
+        digest.error = digest.error or failures.of_model_call(attributes, digest.finish, is_ok=digest.is_ok)
         digest.response = response_id(attributes)
         digest.usage = usage_of(attributes, digest.runtime)
         digest.cost_nano = reported_cost_nano(attributes)

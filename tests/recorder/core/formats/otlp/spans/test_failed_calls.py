@@ -66,6 +66,14 @@ def test_a_call_that_was_answered_after_an_exception_has_not_failed(attributes, 
     assert "error_message" not in end["message"]
 
 
+def test_a_call_that_ended_with_an_error_has_failed_unless_its_status_says_success():
+    ended = CHAT | {"gen_ai.response.finish_reasons": ["error"]}
+    [end] = of_type([span(ended)], "TurnEnd")
+    assert (end["message"]["stopReason"], end["message"]["error_message"]) == ("error", "failed")
+    [end] = of_type([span(ended, status={"code": 1})], "TurnEnd")
+    assert "error_message" not in end["message"]
+
+
 def test_other_log_records_with_an_exception_are_no_error():
     [end] = of_type([span(CHAT), log("app.warning", EXCEPTION)], "TurnEnd")
     assert "error_message" not in end["message"]
