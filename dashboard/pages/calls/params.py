@@ -52,7 +52,11 @@ TURN_SORTS = {
     "-cost": Order("cost_nano"),
     "cost": Order("cost_nano", newest_first=False),
 } | _orders(_OF_TURNS)
-CALL_SORTS = {"-when": RECORDED, "when": Order("", newest_first=False)} | _orders(_OF_CALLS)
+# `began_at` is an annotation of the calls that match.
+CALL_SORTS = {
+    "-when": Order("began_at"),
+    "when": Order("began_at", newest_first=False),
+} | _orders(_OF_CALLS)
 
 
 @dataclass(frozen=True, slots=True)

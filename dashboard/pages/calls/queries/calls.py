@@ -1,7 +1,7 @@
 """The tool calls of a project that match a query, and what each tool took and how often it failed.
 
-Bound: calls of the newest `SESSIONS` sessions of the period, which the page says; the orders by duration and
-errors have no index, and read these calls alone.
+Bound: calls of the newest `SESSIONS` sessions of the period, which the page says; no order has an index, and
+all read these calls alone.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Count, Max, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
 
 from dashboard.live.paged_list import Listing, listing
 from dashboard.pages.calls.params import CALL_SORTS, Calls
@@ -22,6 +23,8 @@ from dashboard.web.time_range import time_range
 from recorder.models import Project, Session, ToolCall
 
 SESSIONS = 2_000
+# When a call began, which may not be the order of recording; one without a time began with its loop.
+BEGAN = Coalesce("started_at", "ended_at", "loop__started_at", "loop__session__created_at")
 TOOLS_MAX = 20
 READ = (
     *("tool_name", "state", "summary", "started_at", "ended_at", "duration_ms", "turn__ordinal"),
@@ -88,7 +91,7 @@ def matching(project: Project, address: Calls, now: datetime) -> QuerySet[ToolCa
     recent = Session.objects.filter(project=project, **within).order_by("-last_event_at", "-pk")
     matches = address.query_text.on(tool_call_condition, project.pk, now, address.reader)
     newest = list(recent.values_list("pk", flat=True)[:SESSIONS])
-    return ToolCall.objects.filter(matches, loop__session__in=newest)
+    return ToolCall.objects.filter(matches, loop__session__in=newest).annotate(began_at=BEGAN)
 
 
 def _tools(calls: QuerySet[ToolCall], address: Calls) -> list[ToolRow]:

@@ -6,6 +6,7 @@ from html import unescape
 
 import pytest
 
+from dashboard.live import paged_list
 from dashboard.pages.calls.params import CALL_SORTS, TURN_SORTS
 from dashboard.pages.calls.queries import calls as call_queries
 from recorder.models import Project, Session
@@ -65,6 +66,21 @@ def test_the_slowest_call_comes_first_and_leads_to_its_place(see, feed):
     (url,) = re.findall(r'href="([^"]*#session-tool-\d+)"[^>]*><code>shell', html)
     page, _, anchor = url.partition("#")
     assert f'id="{anchor}"' in see(page)
+
+
+def test_calls_are_in_the_order_in_which_they_began_whenever_they_came(see, feed, monkeypatch):
+    monkeypatch.setattr(paged_list, "PAGE", 2)
+    feed(build.agent_start("s.a.1", timestamp=ago(300)), build.turn_start("s.a.1"))
+    for number, (name, seconds) in enumerate((("third", 90), ("first", 200), ("second", 150))):
+        feed(build.tool_start("s.a.1", f"c{number}", name) | {"timestamp": ago(seconds)})
+
+    def shown(html):
+        return [row.split()[0] for row in rows(html, "call-list")]
+
+    newest = see("/p/default/calls")
+    assert shown(newest) == ["third", "second"]
+    assert shown(see("/p/default/calls" + hrefs(newest, "Next")[0])) == ["first"]
+    assert shown(see("/p/default/calls?sort=when")) == ["first", "second"]
 
 
 def test_each_tool_has_its_failure_rate_and_its_time(see, feed):
