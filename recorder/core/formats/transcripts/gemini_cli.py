@@ -240,7 +240,7 @@ class GeminiCliReader:
         if loop is None or kind != "error":
             return []
         raised = loop.event("ErrorRaised", scope="loop", message=text, timestamp=now)
-        return [raised, *loop.end(now, "" if loop.is_finished else "failed", text)]
+        return [raised, *(loop.end(now) if loop.is_finished else loop.end(now, "failed", text))]
 
 
 def _is_update(changes: Json) -> bool:

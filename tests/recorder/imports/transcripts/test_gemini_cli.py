@@ -64,11 +64,8 @@ def test_an_error_of_gemini_ends_a_loop_as_failed_unless_it_had_ended(record):
 
     loops = record("gemini-cli", lines)
 
-    assert [(loop.outcome, loop.error) for loop in loops] == [
-        ("failed", "[API Error: quota]"),
-        ("completed", ""),
-        ("completed", ""),
-    ]
+    assert [loop.outcome for loop in loops] == ["failed", "completed", "completed"]
+    assert {loop.error for loop in loops} == {"[API Error: quota]"}
 
 
 @pytest.mark.parametrize(
