@@ -20,6 +20,7 @@ from recorder.core.formats.transcripts.fields import (
     loop_id,
     objects,
     plain,
+    prompt_text,
     text_of,
     thinking,
     time_ms,
@@ -154,8 +155,8 @@ class OpenCodeReader:
             return []
         events = self._begin(line.get("id"), now)
         assert self._loop is not None
-        text = "\n".join(filter(None, texts))
-        return events + (self._loop.prompt(_unquoted(text), now) if text else [])
+        text = _unquoted("\n".join(filter(None, texts))) or prompt_text(cast("Json", own))
+        return events + (self._loop.prompt(text, now) if text else [])
 
     def _answer(self, line: Fields, message: Fields, parts: list[Fields], at: datetime) -> list[Fields]:
         times = object_field(message, "time")

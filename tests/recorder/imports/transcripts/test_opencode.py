@@ -286,6 +286,22 @@ def test_a_loop_ends_as_its_answer_was_killed_stopped_failed_or_cut_at_its_limit
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_prompt_without_words_names_what_is_attached(store):
+    session = store.session("ses_1")
+    for mime in ("image/png", "application/pdf"):
+        name = store.message(session, role="user")
+        store.part(name, type="file", mime=mime, url="data:")
+        store.finish(store.answer(session, "I see"))
+
+    imported(store)
+
+    assert [*LoopRecord.objects.order_by("id").values_list("title", "turns")] == [
+        ("[image]", 1),
+        ("[file]", 1),
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_compaction_is_recorded_and_begins_no_loop(store):
     session = store.session("ses_1")
     store.prompt(session, "One")
