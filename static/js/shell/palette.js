@@ -36,8 +36,7 @@ function palette(url, press) {
   );
   const options = () => [...list.querySelectorAll('[role="option"]')];
   let latest = 0;
-  let soon;
-  let isEntered = false; // Enter was pressed before the results of what is typed had come
+  let soon, isEntered; // Enter was pressed before the results of what is typed had come
 
   function choose(option) {
     for (const each of options()) each.ariaSelected = String(each == option);
@@ -63,7 +62,6 @@ function palette(url, press) {
     list.ariaBusy = "false";
     choose(options()[0]);
     if (isEntered) options()[0]?.click();
-    isEntered = false;
   }
 
   input.addEventListener("input", () => {
