@@ -27,7 +27,7 @@ ASSETS := git ls-files '*.css' '*.js' ':!:*vendor/*'
 SPREAD := -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-sqlite test-browser test-alone test-postgres test-deep test-senders test-quick times check bench dist fmt chromium strace node screenshots tools
+.PHONY: help run demo test test-sqlite test-browser test-alone test-postgres test-deep test-senders fuzz test-quick times check bench dist fmt chromium strace node screenshots tools
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ test-senders: $(DEV) chromium node ## Run real agents and frameworks against the
 
 test-deep: $(DEV) strace ## Run the tests of faults with the numbers of a release; half an hour
 	FAULTS=long $(PY) -m pytest -q $(SPREAD) tests/faults tests/loopscope_client/push/test_kills.py
+
+fuzz: $(DEV) ## Read bodies, lines, transcripts and stores that are damaged at random, for ten minutes
+	DJANGO_SETTINGS_MODULE=dashboard.settings $(PY) -m tests.faults.fuzz $(ARGS)
 
 test-quick: $(DEV) ## Run the files of tests that take the least, as many as 45 s allow
 	$(PY) -m pytest -q $(SPREAD) -n 2 --quick --ignore tests/browser $(ARGS)

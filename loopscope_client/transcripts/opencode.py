@@ -31,7 +31,10 @@ Fields = dict[str, Any]
 
 
 def sessions(store: sqlite3.Connection, *, with_running: bool = False) -> Iterator[tuple[str, list[bytes]]]:
-    """Yield the id and the lines of each session, in order of creation, as the store is at one moment."""
+    """Yield the id and the lines of each session, in order of creation, as the store is at one moment.
+
+    Raises sqlite3.Error.
+    """
     store.row_factory = sqlite3.Row
     store.text_factory = _text
     _check(store)
@@ -71,7 +74,10 @@ def is_busy(error: sqlite3.Error) -> bool:
 
 def _check(store: sqlite3.Connection) -> None:
     """Raise sqlite3.DatabaseError if a table is none, but a view or a virtual one, or computes values."""
-    rows = store.execute("SELECT name, type, sql FROM sqlite_master").fetchall()
+    try:
+        rows = store.execute("SELECT name, type, sql FROM sqlite_master").fetchall()
+    except UnicodeDecodeError:  # SQLite's message has the damaged bytes
+        raise sqlite3.DatabaseError("its list of tables is damaged") from None
     tables = {
         name
         for name, kind, sql in rows

@@ -32,7 +32,7 @@ class OverlapFilter:
                 yield from self._start(number, line)
             elif b'"ParallelLoop' in line:
                 yield from self._group(number, line)
-            elif not self._out or _object(line).get("loop_id") not in self._out:
+            elif not self._out or _text(_object(line), "loop_id") not in self._out:
                 yield number, line
         yield from dict.fromkeys(self._announced.values())
 
@@ -61,7 +61,7 @@ class OverlapFilter:
     def _group(self, number: int, line: bytes) -> Iterator[Numbered]:
         """Hold a group start back while its branches may be recorded: the first branch to start decides."""
         event = _object(line)
-        if event.get("type") == "ParallelLoopEnd" and event.get("selected_loop_id") in self._out:
+        if event.get("type") == "ParallelLoopEnd" and _text(event, "selected_loop_id") in self._out:
             return
         ids = event.get("loop_ids")
         branches = [each for each in ids if isinstance(each, str)] if isinstance(ids, list) else []
@@ -76,6 +76,12 @@ class OverlapFilter:
         session_id = str(event.get("session_id"))
         runs = self._recorded.filter(session__session_id=session_id, loop_id=loop_id)
         return started_at is not None and runs.filter(started_at=started_at).exists()
+
+
+def _text(event: dict[str, object], name: str) -> str:
+    """Return a field that is text; "" for any other value."""
+    value = event.get(name)
+    return value if isinstance(value, str) else ""
 
 
 def _object(line: bytes) -> dict[str, object]:

@@ -90,7 +90,7 @@ def _copy(path: Path, folder: Path) -> sqlite3.Connection:
         try:
             if store.execute("PRAGMA quick_check(1)").fetchone() == ("ok",):
                 return store
-        except sqlite3.DatabaseError:
+        except (sqlite3.DatabaseError, UnicodeDecodeError):  # the latter where its message has damaged bytes
             pass
         store.close()
     raise UnusableError(

@@ -176,6 +176,17 @@ def test_a_store_that_is_none_is_named(tmp_path, kind):
     assert "it is no store of OpenCode" in skipped["opencode.db"]
 
 
+def test_a_store_whose_list_of_tables_is_damaged_is_named(tmp_path):
+    path = tmp_path / "opencode.db"
+    with closing(sqlite3.connect(path)) as store:
+        store.executescript("CREATE TABLE session (id); CREATE TABLE message (id); CREATE TABLE part (id)")
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE message", b"CREATE \xd6\x83BLE message"))
+
+    assert found("opencode", tmp_path)[1] == {
+        "opencode.db": "the store cannot be read: its list of tables is damaged"
+    }
+
+
 def test_a_query_that_does_not_end_is_interrupted(tmp_path):
     path = tmp_path / "opencode.db"
     with closing(sqlite3.connect(path)) as store:

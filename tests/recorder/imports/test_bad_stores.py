@@ -167,6 +167,18 @@ def test_a_store_that_was_cut_off_is_named_with_a_remedy(project, tmp_path, path
     assert Session.objects.filter(title="General greeting or introduction").exists()
 
 
+def test_a_store_whose_list_of_tables_is_damaged_is_named(project, tmp_path):
+    copy = tmp_path / "opencode.db"
+    whole = (TAPES / "opencode/write/opencode.db").read_bytes()
+    copy.write_bytes(whole.replace(b"CREATE TABLE `message`", b"CREATE \xd6\x83BLE `message`"))
+    assert copy.read_bytes() != whole
+
+    is_clean, output = bring_in(copy)
+
+    assert not is_clean
+    assert "the store is damaged or cut off" in output
+
+
 def test_a_store_in_use_is_read_beside_its_program(project, tmp_path):
     copy = tmp_path / "store.db"
     shutil.copyfile(TAPES / "aidaemon/events.hand-made.db", copy)

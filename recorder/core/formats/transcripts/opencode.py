@@ -209,7 +209,7 @@ class OpenCodeReader:
         if part.get("type") == "step-finish":
             events += _report(loop, part)
         if part.get("type") == "tool":
-            if part.get("tool") in _QUESTIONS:
+            if text_field(part, "tool") in _QUESTIONS:
                 events += loop.wait_for(text_field(part, "callID"))
             events += self._result(loop, part, loop.at, at)
         return events

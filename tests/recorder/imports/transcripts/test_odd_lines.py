@@ -20,6 +20,15 @@ def test_lines_that_make_no_sense_are_stored_and_harm_nothing(form):
         {"type": "gemini", "toolCalls": [{}]},
     ]
     odd += [{"type": "opencode.message", "message": {"role": "assistant"}, "parts": [{"type": "tool"}]}]
+    at = "2026-11-02T09:00:00Z"
+    odd += [{"type": kind, "sessionId": SESSION, "timestamp": at} for kind in ({}, [{}])]
+    odd += [
+        {
+            "type": "opencode.message",
+            "message": {"role": "assistant"},
+            "parts": [{"type": "tool", "callID": "c", "tool": {}, "state": {"status": "running"}}],
+        }
+    ]
     project = Project.objects.create(slug="odd")
 
     receipt = ingest(Batch(project.pk, "odd", 0, [json.dumps(line).encode() for line in odd], form))

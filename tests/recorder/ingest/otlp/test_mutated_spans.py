@@ -8,48 +8,8 @@ import pytest
 
 from recorder.operations.integrity_check import findings
 from recorder.projection.rebuild import rebuild
+from tests.faults.support.damage import hostile
 from tests.recorder.journal.spans import captures
-
-TEXTS = [
-    "",
-    "\x00",
-    "a\x00b\x1b[31m",
-    "\ud800",
-    "\u202egpj.exe",
-    "<script>window.__pwned=1</script>",
-    "<img src=x onerror=window.__pwned=1>",
-    "]]>&quot;'`{{7*7}}{% debug %}${7*7}",
-    "../../../etc/passwd",
-    "javascript:alert(1)",
-    "null",
-    "[",
-    "[[]]",
-    '{"role":1,"parts":{"type":[]}}',
-    '[{"role":"assistant","parts":[{"type":"tool_call","id":7,"name":{},"arguments":"{"}]}]',
-    "[" * 300 + "]" * 300,
-    "NaN",
-    "1e999",
-    "-1",
-    "9" * 400,
-    "x" * 20_000,
-    "\U0001f469\u200d\U0001f4bb" * 50,
-    "2026-13-45T99:99:99Z",
-]
-NUMBERS = [0, -1, 1, 2**31, 2**53, 2**63 - 1, 2**63, 2**64, -(2**63), 10**400, 0.1, -0.0, 1e308, 5e-324]
-OTHERS = [None, True, False, [], {}, [None], {"": None}, [[[]]], {"stringValue": 1}, {"arrayValue": None}]
-VALUES = [
-    {"stringValue": "x"},
-    {"intValue": "9223372036854775807"},
-    {"intValue": "-9223372036854775808"},
-    {"intValue": "nine"},
-    {"doubleValue": "NaN"},
-    {"doubleValue": "-Infinity"},
-    {"boolValue": "true"},
-    {"bytesValue": "!!"},
-    {"arrayValue": {"values": [{"stringValue": "a"}, {"intValue": "1"}, {}, None]}},
-    {"kvlistValue": {"values": [{"key": "a", "value": {"stringValue": "b"}}, {"key": "a"}, {}]}},
-    {},
-]
 
 
 def places(node, found, path=()):
@@ -85,7 +45,7 @@ def _mutate(request, rng):
             inner_node = inner
             for key in inner_path:
                 inner_node = inner_node[key]
-            inner_node[inner_last] = _hostile(rng)
+            inner_node[inner_last] = hostile(rng)
             node[last] = json.dumps(inner)
             return
     match rng.randint(0, 5):
@@ -94,11 +54,7 @@ def _mutate(request, rng):
         case 1 if isinstance(node, list):
             node.append(deepcopy(kept))
         case _:
-            node[last] = _hostile(rng)
-
-
-def _hostile(rng):
-    return deepcopy(rng.choice(rng.choice([TEXTS, NUMBERS, OTHERS, VALUES])))
+            node[last] = hostile(rng)
 
 
 @pytest.mark.parametrize("capture", captures.CAPTURES)

@@ -54,9 +54,9 @@ class CostStates:
             return []
         events = self._followed(at) if last is not None and at > last else []
         self._stored["at"] = format_time(max(at, last or at))
-        is_own = line.get("type") in _OWN or (
-            line.get("type") == "assistant"
-            and text_field(line, "requestSessionId") in ("", line["sessionId"])
+        kind = text_field(line, "type")
+        is_own = kind in _OWN or (
+            kind == "assistant" and text_field(line, "requestSessionId") in ("", line["sessionId"])
         )
         if is_own and "began" not in self._stored and not object_field(line, "forkedFrom"):
             self._stored["began"] = format_time(at)

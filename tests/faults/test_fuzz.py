@@ -1,0 +1,30 @@
+"""Some cases of the fuzz tool at each door, and what it says of a door that raises; `make fuzz` runs many."""
+
+import pytest
+
+from recorder.core.formats.transcripts.codex import CodexReader
+from tests.faults import fuzz
+
+CASES = 40
+
+
+@pytest.mark.parametrize("door", fuzz.DOORS)
+def test_damaged_input_is_read_or_refused(door):
+    found = {number: why for number in range(CASES) if (why := fuzz.failure(door, number))}
+    assert found == {}, f"again: python -m tests.faults.fuzz --door {door} --case NUMBER"
+
+
+def test_a_door_that_raises_is_a_failure_with_its_place(monkeypatch):
+    def broken(*_):
+        raise KeyError("payload")
+
+    monkeypatch.setattr(CodexReader, "read", broken)
+    monkeypatch.setattr(fuzz, "TRANSCRIPTS", ("codex",))
+    found = {fuzz.failure("transcript", number) for number in range(CASES)} - {""}
+    assert len(found) == 1
+    assert found.pop().startswith("KeyError: 'payload' (test_fuzz.py:")
+
+
+def test_an_event_that_is_none_is_a_failure():
+    with pytest.raises(ValueError, match="a reader made a bad AgentStart"):
+        fuzz._check({"type": "AgentStart", "loop_id": 7})
