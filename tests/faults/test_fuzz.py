@@ -28,3 +28,18 @@ def test_a_door_that_raises_is_a_failure_with_its_place(monkeypatch):
 def test_an_event_that_is_none_is_a_failure():
     with pytest.raises(ValueError, match="a reader made a bad AgentStart"):
         fuzz._check({"type": "AgentStart", "loop_id": 7})
+
+
+# What it found, with the fault that it showed. A tape that changes makes another case of a number.
+FOUND = [
+    ("body", 54803),  # an agent without a visible name
+    ("store", 1322),  # SQLite's message in bytes that are no text
+    ("transcript", 1175),  # the type of a line is an object
+    ("transcript", 57642),  # the session of a store with invisible characters
+    ("transcript", 60025),  # a cost of 400 digits
+]
+
+
+@pytest.mark.parametrize(("door", "number"), FOUND)
+def test_what_was_found_is_mended(door, number):
+    assert fuzz.failure(door, number) == ""

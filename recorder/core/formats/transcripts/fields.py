@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from recorder.core.events.fields import is_id
 from recorder.core.formats.base import Fields, format_time, parse_time
@@ -21,6 +21,7 @@ UNDONE: Json = {"Branch": {"tag": "undone"}}  # kind of a loop that takes the pl
 
 T = TypeVar("T")
 SEEN_MAX = 100  # hashes of the last blocks of an answer, by which one that is written again is recognised
+COST_MAX = 1e9  # dollars of one call
 TEXT_MAX = 64 * 1024  # characters of an answer that the end of its turn repeats
 # What an answer ends with after which the agent goes on; any other reason ends the loop.
 _CONTINUES = frozenset(
@@ -136,6 +137,17 @@ def linked(
         "child_session_id": child_session_id or session,
         "child_loop_id": child_loop_id,
     }
+
+
+def first_id(*values: Json) -> str:
+    """Return the first value that is an id; "" without one."""
+    return next((value for value in values if is_id(value)), "")
+
+
+def dollars(value: Json) -> float:
+    """Return a reported cost in dollars; -1 where the value is none."""
+    is_cost = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < COST_MAX
+    return float(cast("float", value)) if is_cost else -1.0
 
 
 def unseen(blocks: list[Fields], seen: dict[str, int]) -> list[Fields]:

@@ -17,6 +17,8 @@ from recorder.core.formats.base import Fields, NextLoop, Translation, object_fie
 from recorder.core.formats.transcripts.fields import (
     before,
     call_block,
+    dollars,
+    first_id,
     loop_id,
     objects,
     plain,
@@ -134,8 +136,8 @@ class OpenCodeReader:
         if self._session or not is_id(own):
             return
         self._own, self._parent = own, text_field(line, "parent_id")
-        self._session = text_field(line, "root_id") or own
-        self._agent = text_field(line, "agent") if self._parent and text_field(line, "agent") else AGENT
+        self._session = first_id(line.get("root_id"), own)
+        self._agent = first_id(line.get("agent") if self._parent else None, AGENT)
         names = (("cwd", "directory"), ("version", "version"))
         self._about = {to: line[name] for to, name in names if line.get(name)}
 
@@ -235,12 +237,11 @@ class OpenCodeReader:
 
 def _report(loop: OpenLoop, found: Fields) -> list[Fields]:
     """Report the tokens and the cost of an answer, or of a step of it."""
-    tokens, cost = object_field(found, "tokens"), found.get("cost")
+    tokens = object_field(found, "tokens")
     cache = counts(object_field(tokens, "cache"), {"cache_read": "read", "cache_write": "write"})
     own = counts(tokens, _USAGE)
     own["output"] += own["reasoning"]
-    is_cost = isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0
-    return loop.set_usage(own | cache, float(cost) if is_cost else -1.0)  # type: ignore[arg-type]
+    return loop.set_usage(own | cache, dollars(found.get("cost")))
 
 
 def _is_whole(part: Fields) -> bool:

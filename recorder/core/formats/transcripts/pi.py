@@ -15,6 +15,7 @@ from recorder.core.formats.base import Fields, NextLoop, Translation, object_fie
 from recorder.core.formats.transcripts.fields import (
     before,
     call_block,
+    dollars,
     loop_id,
     objects,
     plain,
@@ -217,10 +218,8 @@ class PiReader:
 def _usage(entry: Fields) -> tuple[dict[str, int], float]:
     """Return the token counts of an entry and its cost in dollars, -1 without one."""
     usage = object_field(entry, "usage")
-    total = object_field(usage, "cost").get("total")
-    is_cost = isinstance(total, int | float) and not isinstance(total, bool) and total >= 0
     hour = counts(usage, {"cache_write_1h": "cacheWrite1h"})
-    return counts(usage, _USAGE) | hour, float(total) if is_cost else -1.0  # type: ignore[arg-type]
+    return counts(usage, _USAGE) | hour, dollars(object_field(usage, "cost").get("total"))
 
 
 def _blocks(content: Json) -> list[Fields]:

@@ -64,7 +64,9 @@ def read_item(line: Fields, raw: bytes) -> Item:
         trace=hex_id(body.get("traceId"), 32),
         parent=hex_id(body.get("parentSpanId"), 16),
         print=hashlib.blake2b(raw, digest_size=6).hexdigest(),
-        runtime=names.runtime_of(scope_name, str(body.get("name") or _event_of(attributes, body))),
+        runtime=identifier(
+            names.runtime_of(scope_name, str(body.get("name") or _event_of(attributes, body)))
+        ),
         service=identifier(str(about.get("service.name") or "")),
         session=_session_of(attributes) or _session_of(about),
         user=_user_of(attributes) or _user_of(about),
