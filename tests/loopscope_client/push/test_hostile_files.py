@@ -180,7 +180,7 @@ def test_a_store_whose_list_of_tables_is_damaged_is_named(tmp_path):
     path = tmp_path / "opencode.db"
     with closing(sqlite3.connect(path)) as store:
         store.executescript("CREATE TABLE session (id); CREATE TABLE message (id); CREATE TABLE part (id)")
-    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE message", b"CREATE \xd6\x83BLE message"))
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE message", b"CREATE \xff\xfeBLE message"))
 
     assert found("opencode", tmp_path)[1] == {
         "opencode.db": "the store cannot be read: its list of tables is damaged"

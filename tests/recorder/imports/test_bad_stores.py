@@ -170,7 +170,7 @@ def test_a_store_that_was_cut_off_is_named_with_a_remedy(project, tmp_path, path
 def test_a_store_whose_list_of_tables_is_damaged_is_named(project, tmp_path):
     copy = tmp_path / "opencode.db"
     whole = (TAPES / "opencode/write/opencode.db").read_bytes()
-    copy.write_bytes(whole.replace(b"CREATE TABLE `message`", b"CREATE \xd6\x83BLE `message`"))
+    copy.write_bytes(whole.replace(b"CREATE TABLE `message`", b"CREATE \xff\xfeBLE `message`"))
     assert copy.read_bytes() != whole
 
     is_clean, output = bring_in(copy)

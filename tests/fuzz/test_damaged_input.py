@@ -3,15 +3,15 @@
 import pytest
 
 from recorder.core.formats.transcripts.codex import CodexReader
-from tests.faults import fuzz
+from tests.fuzz import damaged_input
 
 CASES = 40
 
 
-@pytest.mark.parametrize("door", fuzz.DOORS)
+@pytest.mark.parametrize("door", damaged_input.DOORS)
 def test_damaged_input_is_read_or_refused(door):
-    found = {number: why for number in range(CASES) if (why := fuzz.failure(door, number))}
-    assert found == {}, f"again: python -m tests.faults.fuzz --door {door} --case NUMBER"
+    found = {number: why for number in range(CASES) if (why := damaged_input.failure(door, number))}
+    assert found == {}, f"again: python -m tests.fuzz.damaged_input --door {door} --case NUMBER"
 
 
 def test_a_door_that_raises_is_a_failure_with_its_place(monkeypatch):
@@ -19,15 +19,15 @@ def test_a_door_that_raises_is_a_failure_with_its_place(monkeypatch):
         raise KeyError("payload")
 
     monkeypatch.setattr(CodexReader, "read", broken)
-    monkeypatch.setattr(fuzz, "TRANSCRIPTS", ("codex",))
-    found = {fuzz.failure("transcript", number) for number in range(CASES)} - {""}
+    monkeypatch.setattr(damaged_input, "TRANSCRIPTS", ("codex",))
+    found = {damaged_input.failure("transcript", number) for number in range(CASES)} - {""}
     assert len(found) == 1
-    assert found.pop().startswith("KeyError: 'payload' (test_fuzz.py:")
+    assert found.pop().startswith("KeyError: 'payload' (test_damaged_input.py:")
 
 
 def test_an_event_that_is_none_is_a_failure():
     with pytest.raises(ValueError, match="a reader made a bad AgentStart"):
-        fuzz._check({"type": "AgentStart", "loop_id": 7})
+        damaged_input._check({"type": "AgentStart", "loop_id": 7})
 
 
 # What it found, with the fault that it showed. A tape that changes makes another case of a number.
@@ -42,4 +42,4 @@ FOUND = [
 
 @pytest.mark.parametrize(("door", "number"), FOUND)
 def test_what_was_found_is_mended(door, number):
-    assert fuzz.failure(door, number) == ""
+    assert damaged_input.failure(door, number) == ""
