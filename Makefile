@@ -64,7 +64,7 @@ test-deep: $(DEV) strace ## Run the tests of faults with the numbers of a releas
 	FAULTS=long $(PY) -m pytest -q $(SPREAD) tests/faults tests/loopscope_client/push/test_kills.py
 
 fuzz: $(DEV) ## Read bodies, lines, transcripts and stores that are damaged at random, for ten minutes
-	DJANGO_SETTINGS_MODULE=dashboard.settings $(PY) -m tests.fuzz.damaged_input $(ARGS)
+	DJANGO_SETTINGS_MODULE=dashboard.settings $(PY) -m tests.faults.fuzz.damaged_input $(ARGS)
 
 test-quick: $(DEV) ## Run the files of tests that take the least, as many as 45 s allow
 	$(PY) -m pytest -q $(SPREAD) -n 2 --quick --ignore tests/browser $(ARGS)

@@ -8,7 +8,7 @@ import pytest
 
 from recorder.operations.integrity_check import findings
 from recorder.projection.rebuild import rebuild
-from tests.fuzz.damage import hostile
+from tests.faults.fuzz.damage import hostile
 from tests.recorder.journal.spans import captures
 
 

@@ -33,9 +33,9 @@ from recorder.core.formats.otlp.spans.reading import read_item  # noqa: E402
 from recorder.core.formats.otlp.unit import Unit  # noqa: E402
 from recorder.core.formats.registry import READERS, TRANSCRIPTS  # noqa: E402
 from recorder.ingest.otlp import bodies  # noqa: E402
-from tests.fuzz.damage import damaged_bytes, damaged_json  # noqa: E402
+from tests.faults.fuzz.damage import damaged_bytes, damaged_json  # noqa: E402
 
-TAPES = Path(__file__).parents[1] / "tapes"
+TAPES = Path(__file__).parents[2] / "tapes"
 AT = datetime(2026, 11, 2, 9, tzinfo=UTC)
 CPU_S = 5.0  # of one case; a body or a file of the tapes takes milliseconds
 GROWTH_MIB = 256  # of the process, over all cases

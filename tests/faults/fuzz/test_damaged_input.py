@@ -3,7 +3,7 @@
 import pytest
 
 from recorder.core.formats.transcripts.codex import CodexReader
-from tests.fuzz import damaged_input
+from tests.faults.fuzz import damaged_input
 
 CASES = 40
 
@@ -11,7 +11,7 @@ CASES = 40
 @pytest.mark.parametrize("door", damaged_input.DOORS)
 def test_damaged_input_is_read_or_refused(door):
     found = {number: why for number in range(CASES) if (why := damaged_input.failure(door, number))}
-    assert found == {}, f"again: python -m tests.fuzz.damaged_input --door {door} --case NUMBER"
+    assert found == {}, f"again: python -m tests.faults.fuzz.damaged_input --door {door} --case NUMBER"
 
 
 def test_a_door_that_raises_is_a_failure_with_its_place(monkeypatch):
