@@ -120,7 +120,7 @@ def _deltas(name: str) -> list[bytes]:
 
 def _partial_results(name: str) -> list[bytes]:
     """Return the lines of 20 calls that report their output so far 40 times, up to 12,000 characters."""
-    text = Path(ROOT, "recorder", "ingest", "writer.py").read_text(encoding="utf-8")[:12_000]
+    text = Path(ROOT, "recorder", "ingest", "commit", "writer.py").read_text(encoding="utf-8")[:12_000]
     call = {"loop_id": f"{name}.a.1", "tool_name": "bash"}
     events: list[dict[str, Any]] = []
     for number in range(20):

@@ -139,7 +139,7 @@ def linked(
     }
 
 
-def first_id(*values: Json) -> str:
+def first_valid_id(*values: Json) -> str:
     """Return the first value that is an id; "" without one."""
     return next((value for value in values if is_id(value)), "")
 

@@ -18,7 +18,7 @@ from recorder.core.formats.transcripts.fields import (
     before,
     call_block,
     dollars,
-    first_id,
+    first_valid_id,
     loop_id,
     objects,
     plain,
@@ -136,8 +136,8 @@ class OpenCodeReader:
         if self._session or not is_id(own):
             return
         self._own, self._parent = own, text_field(line, "parent_id")
-        self._session = first_id(line.get("root_id"), own)
-        self._agent = first_id(line.get("agent") if self._parent else None, AGENT)
+        self._session = first_valid_id(line.get("root_id"), own)
+        self._agent = first_valid_id(line.get("agent") if self._parent else None, AGENT)
         names = (("cwd", "directory"), ("version", "version"))
         self._about = {to: line[name] for to, name in names if line.get(name)}
 

@@ -42,7 +42,7 @@ from recorder.core.formats.transcripts.claude_code.requests import Requests
 from recorder.core.formats.transcripts.claude_code.tracks import TRACKS_MAX, Tracks
 from recorder.core.formats.transcripts.fields import (
     before,
-    first_id,
+    first_valid_id,
     forget_first,
     loop_id,
     objects,
@@ -294,7 +294,7 @@ class ClaudeCodeReader:
             return AGENT
         of_call = text_field(self._tracks.prompts.get(track, {}), "agent")
         of_meta = text_field(self._tracks.spawn(track), "agent")
-        return first_id(line.get("attributionAgent"), of_meta, of_call, "sub-agent")
+        return first_valid_id(line.get("attributionAgent"), of_meta, of_call, "sub-agent")
 
     def _result(self, line: Fields, block: Fields, track: str, now: str) -> list[Fields]:
         loop = self._tracks.loops.get(track)

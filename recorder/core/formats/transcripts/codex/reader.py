@@ -39,7 +39,7 @@ from recorder.core.formats.transcripts.codex.record_types import ENDS, STARTS, T
 from recorder.core.formats.transcripts.codex.spawned_agents import SpawnedAgents
 from recorder.core.formats.transcripts.codex.standing_tasks import StandingTasks
 from recorder.core.formats.transcripts.codex.usage_reports import USAGE, UsageReports
-from recorder.core.formats.transcripts.fields import before, first_id, is_context, loop_id, time_text
+from recorder.core.formats.transcripts.fields import before, first_valid_id, is_context, loop_id, time_text
 from recorder.core.formats.transcripts.line_loops import keep_unknown, loop_of_line
 from recorder.core.formats.transcripts.open_loop import OpenLoop
 from recorder.core.formats.transcripts.token_counts import counts
@@ -172,7 +172,7 @@ class CodexReader:
         self._history.note_head(text_field(payload, "timestamp") or now, is_fork=is_fork)
         self._session, self._thread, self._parent = session, thread, parent
         self._provider = text_field(payload, "model_provider")
-        self._agent = first_id(payload.get("agent_nickname"), spawn.get("agent_nickname"), AGENT)
+        self._agent = first_valid_id(payload.get("agent_nickname"), spawn.get("agent_nickname"), AGENT)
         self._about = about_of(payload)
 
     def _note_copy(self, kind: str, name: str, payload: Fields) -> None:
