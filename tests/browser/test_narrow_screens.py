@@ -4,7 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.recorder.ledger import carried_file
 from tests.support import build
+from tests.support.wait import until
 
 PHONE = {"width": 390, "height": 844}
 LONG = "qwen2.5-coder:14b-instruct-q4_K_M"
@@ -47,6 +49,21 @@ def test_on_a_phone_the_sums_of_compactions_name_their_configs_in_full(window):
     table.evaluate("each => each.scrollLeft = 200")
     assert table.evaluate("each => each.scrollLeft") > 0
     assert names.first.bounding_box()["x"] == before
+
+
+@pytest.mark.usefixtures("recorded")
+def test_on_a_phone_each_table_of_context_shows_the_figure_that_it_is_about(window, server):
+    server.agent().send(*(build.line(event).decode() for event in carried_file.events()))
+    until(lambda: server.read("/api/v1/context/causes?since=2000-01-01")["kinds"], poll_s=0.2)
+    page = window(viewport=PHONE).open("/p/default/context?since=2000-01-01")
+    figures = page.locator(".ledger-table .ledger-figure")
+
+    tables = page.locator(".ledger-table").count()
+    assert tables >= 4
+    assert page.locator(".ledger-table th.ledger-figure").count() == tables
+    for figure in figures.all():
+        box = figure.bounding_box()
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= PHONE["width"]
 
 
 @pytest.mark.usefixtures("recorded")

@@ -152,6 +152,17 @@ def test_a_loss_of_calls_without_a_price_is_none_in_money(feed, see):
     assert page.count('<rect class="miss') > 0
 
 
+def test_a_result_of_a_tool_without_a_price_is_never_0(feed, see):
+    feed(*carried())
+    unpriced = json.dumps(carried("t.a.1", model=FREE)).replace("read_file", "query_logs")
+    feed(*json.loads(unpriced))
+
+    shown = words(see()).partition("Tools by carried cost")[2]
+    row = shown.partition("query_logs")[2].partition("Total")[0]
+
+    assert row.strip().endswith(f"no price {NONE} 0%")
+
+
 def test_other_projects_and_days_are_not_counted(feed, see):
     other = Project.objects.create(slug="other")
     feed(*carried(), into=other)
