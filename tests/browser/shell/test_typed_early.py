@@ -23,15 +23,19 @@ def held(window, server):
 
     def held(path, script):
         watched = window(viewport={"width": 1440, "height": 900})
-        waiting = []
+        waiting, gone = [], []
 
-        def wait(route):  # Playwright takes no method of a list
-            waiting.append(route)
+        def wait(route):
+            if gone:  # a browser may ask again, as for a script that it had only preloaded
+                route.continue_()
+            else:
+                waiting.append(route)
 
         watched.page.route(re.compile(script), wait)
         watched.page.goto(server.url + path, wait_until="commit")
 
         def let_go():
+            gone.extend(waiting)
             for route in waiting:
                 route.continue_()
 
