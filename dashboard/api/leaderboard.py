@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from dashboard.api.schemas import Page
+from dashboard.api.schemas import ResultPage
 from dashboard.shared.session_json.schemas import Config
 
 
@@ -35,5 +35,5 @@ class StandingItem(BaseModel):
     fallback: int
 
 
-class Standings(Page):
+class Standings(ResultPage):
     items: list[StandingItem]

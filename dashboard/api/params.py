@@ -78,7 +78,7 @@ Texts = Annotated[list[Text], Field(max_length=50)]
 Limit = Annotated[int, Field(ge=1, le=LIMIT_MAX)]
 
 
-class Params(Schema):
+class QueryParams(Schema):
     """Base of all parameters. A parameter with an empty value, as forms send it, counts as absent."""
 
     @model_validator(mode="before")
@@ -91,7 +91,7 @@ class Params(Schema):
         return {name: value for name, value in cleaned.items() if value not in ("", [])}
 
 
-class Queried(Params):
+class Queried(QueryParams):
     """Parameters of a list that takes a query; `q` is in the grammar of `dashboard.query_language`."""
 
     q: str = ""
@@ -108,7 +108,7 @@ class Queried(Params):
         return on(project.pk, self._node, timezone.now(), self._user)
 
 
-class ById(Params):
+class ById(QueryParams):
     """A page of items in recorded order."""
 
     cursor: Annotated[int, Field(ge=0, le=ID_MAX)] = 0
@@ -206,27 +206,27 @@ class OfUsage(ById, Queried):
         return cast("Literal['config', 'model', 'agent']", self.group_by.partition(",")[0])
 
 
-class OfExport(Params):
+class OfExport(QueryParams):
     """Format of an export; `encoding` is that of OTLP."""
 
     as_: Annotated[Literal["phi-session", "otlp", "html"], Field(alias="as")] = "phi-session"
     encoding: Literal["json", "protobuf"] = "json"
 
 
-class OfContext(Params):
+class OfContext(QueryParams):
     """Format of a session brief: JSON, or text for a model's prompt."""
 
     as_: Annotated[Literal["json", "text"], Field(alias="as")] = "json"
 
 
-class OfLedger(Params):
+class OfLedger(QueryParams):
     """The session of a block ledger; `at` gives it as of an event."""
 
     session_id: Text
     at: Annotated[int, Field(ge=0, le=ID_MAX)] | None = None
 
 
-class OfLedgerSums(Params):
+class OfLedgerSums(QueryParams):
     """Whole days in UTC, both included, by default the last 14; a repeated parameter matches any value."""
 
     since: date | None = None
@@ -247,7 +247,7 @@ class OfLedgerSums(Params):
         return SumsScope(project.pk, first, last, *narrow)
 
 
-class OfWhatIf(Params):
+class OfWhatIf(QueryParams):
     """A session, or the whole days in UTC that a time touches, also of one agent; and models.
 
     A model is PROVIDER:MODEL. Without models they are those that answered, and common ones.
@@ -260,13 +260,13 @@ class OfWhatIf(Params):
     model: Annotated[Texts, Field(max_length=5)] = []
 
 
-class OfEvents(Params):
+class OfEvents(QueryParams):
     """Whether each recorded line is wrapped in an envelope with its id, producer and loop."""
 
     envelope: bool = False
 
 
-class OfSearch(Params):
+class OfSearch(QueryParams):
     """A query, the kinds of its hits, and their order; `cursor` is the `next` of the page before."""
 
     q: str = ""

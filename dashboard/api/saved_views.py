@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from dashboard.api.auth import project_of, refuse_archived
 from dashboard.api.params import ID_MAX, ById
 from dashboard.api.queries.list_endpoint import by_id
-from dashboard.api.schemas import Page
+from dashboard.api.schemas import ResultPage
 from dashboard.security.access import Reader
 from dashboard.security.actor import actor_of
 from dashboard.shared.saved_views import queries
@@ -66,7 +66,7 @@ class ViewItem(BaseModel):
     can_edit: bool
 
 
-class Views(Page):
+class Views(ResultPage):
     items: list[ViewItem]
 
 

@@ -234,44 +234,44 @@ class SearchResults(BaseModel):
     index: IndexLag
 
 
-class Page(BaseModel):
+class ResultPage(BaseModel):
     next: str | None
     total: int
 
 
-class UsageRows(Page):
+class UsageRows(ResultPage):
     items: list[UsageRow]
 
 
-class Sessions(Page):
+class Sessions(ResultPage):
     items: list[SessionItem]
 
 
-class Loops(Page):
+class Loops(ResultPage):
     items: list[LoopItem]
 
 
-class Groups(Page):
+class Groups(ResultPage):
     items: list[GroupItem]
 
 
-class Compactions(Page):
+class Compactions(ResultPage):
     items: list[CompactionItem]
 
 
-class Approvals(Page):
+class Approvals(ResultPage):
     items: list[ApprovalItem]
 
 
-class Wastes(Page):
+class Wastes(ResultPage):
     items: list[WasteItem]
 
 
-class ToolCalls(Page):
+class ToolCalls(ResultPage):
     items: list[ToolCallItem]
 
 
-class Quarantine(Page):
+class Quarantine(ResultPage):
     items: list[QuarantineItem]
 
 
@@ -325,13 +325,13 @@ class ScoreItem(BaseModel):
     given: int
 
 
-class Notes(Page):
+class Notes(ResultPage):
     items: list[NoteItem]
 
 
-class Scores(Page):
+class Scores(ResultPage):
     items: list[ScoreItem]
 
 
-class Audit(Page):
+class Audit(ResultPage):
     items: list[AuditItem]

@@ -38,7 +38,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MessageGroup:
     """A group of messages before, by position from 1. A size of None is unknown."""
 
     kind: Kind
@@ -86,7 +86,7 @@ class Zone:
 class Comparison:
     """Comparison of two contexts; zones are in the order of the context after."""
 
-    rows: Sequence[Row]
+    rows: Sequence[MessageGroup]
     zones: Sequence[Zone]
     before: int  # messages
     after: int
@@ -203,10 +203,12 @@ def _zone(
     )
 
 
-def _rows(before: Sequence[Message], kinds: Sequence[Kind], cuts: Mapping[int, Cut]) -> Iterator[Row]:
+def _rows(
+    before: Sequence[Message], kinds: Sequence[Kind], cuts: Mapping[int, Cut]
+) -> Iterator[MessageGroup]:
     at = 0
     for group in groups(before):
-        row: Row | None = None
+        row: MessageGroup | None = None
         for i, message in enumerate(group, at):
             if row is not None and kinds[i] == row.kind:
                 parts = [*row.messages, message]
@@ -216,7 +218,7 @@ def _rows(before: Sequence[Message], kinds: Sequence[Kind], cuts: Mapping[int, C
                 continue
             if row is not None:
                 yield row
-            row = Row(kinds[i], i + 1, i + 1, [message], message.size, i in cuts)
+            row = MessageGroup(kinds[i], i + 1, i + 1, [message], message.size, i in cuts)
         if row is not None:
             yield row
         at += len(group)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dashboard.compaction_analysis.message_zones import Comparison, Kind, Row, Zone, build_comparison
+from dashboard.compaction_analysis.message_zones import Comparison, Kind, MessageGroup, Zone, build_comparison
 from dashboard.compaction_analysis.messages import Message, groups, messages, total
 from dashboard.rendering.sequence_match import patience_match
 from recorder.core.records import Json
@@ -95,7 +95,7 @@ def _counted(found: Block) -> Comparison:
         ("summary", found.summarised, found.put),
         ("recent", found.recent, found.left),
     ]
-    rows = [Row(kind, part.first, part.last) for kind, part, _ in parts if part]
+    rows = [MessageGroup(kind, part.first, part.last) for kind, part, _ in parts if part]
     zones = [
         Zone(
             kind=kind,

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
-from dashboard.comparison.turn_table import Step
+from dashboard.comparison.turn_table import AlignedTurn
 from dashboard.shared.usage_bar import kinds
 from dashboard.web import links
 from recorder.core.content.text import excerpt
@@ -28,16 +28,16 @@ READ = (
 Calls = Mapping[int, Sequence[tuple[str, str, str]]]  # by turn: tool, hash of its arguments, one-line summary
 
 
-def turns_of_loops(loops: Collection[int]) -> Mapping[int, Sequence[Step]]:
+def turns_of_loops(loops: Collection[int]) -> Mapping[int, Sequence[AlignedTurn]]:
     """Return the turns of each loop. Two queries."""
     calls = _calls(ToolCall.objects.filter(loop__in=loops, turn__isnull=False))
-    found: dict[int, list[Step]] = {loop: [] for loop in loops}
+    found: dict[int, list[AlignedTurn]] = {loop: [] for loop in loops}
     for turn in Turn.objects.filter(loop__in=loops).only(*READ).order_by("loop_id", "ordinal"):
         found[turn.loop_id].append(_step(turn, calls.get(turn.pk, ())))
     return found
 
 
-def turns_of_session(slug: str, session: int) -> tuple[Sequence[Step], bool]:
+def turns_of_session(slug: str, session: int) -> tuple[Sequence[AlignedTurn], bool]:
     """Return the first MOST turns of a session, loop after loop, and whether it has more. Two queries.
 
     They are numbered from 1 through the session; each has the URL of its place in its loop.
@@ -65,8 +65,8 @@ def _calls(calls: QuerySet[ToolCall]) -> Calls:
     return found
 
 
-def _step(turn: Turn, calls: Sequence[tuple[str, str, str]]) -> Step:
-    return Step(
+def _step(turn: Turn, calls: Sequence[tuple[str, str, str]]) -> AlignedTurn:
+    return AlignedTurn(
         number=turn.ordinal + 1,
         calls=tuple((name, key) for name, key, _ in calls),
         says=turn.answer_key or turn.error or turn.state,

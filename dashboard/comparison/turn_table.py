@@ -24,7 +24,7 @@ MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class AlignedTurn:
     """One turn of a branch. `calls` are tools and hashes of their arguments; `says` is a hash of its text."""
 
     number: int
@@ -43,18 +43,18 @@ class Step:
         """Return the key for alignment: role, tools, normalised arguments."""
         return "assistant", self.calls
 
-    def equals(self, other: Step) -> bool:
+    def equals(self, other: AlignedTurn) -> bool:
         return self.key == other.key and (bool(self.calls) or self.says == other.says)
 
 
-SHOWN = attrgetter(*Step.__slots__)
+SHOWN = attrgetter(*AlignedTurn.__slots__)
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
     """The turns of a branch, and the URL of its loop. A session counts as one; its turns have own URLs."""
 
-    steps: Sequence[Step]
+    steps: Sequence[AlignedTurn]
     url: str
     is_open: bool = False  # more turns may come
 
@@ -75,7 +75,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AlignedRow:
     """Aligned turns; None where a branch has no turn."""
 
     number: str
@@ -94,7 +94,7 @@ class Chunk:
 
     first: int
     last: int
-    rows: Sequence[Row]
+    rows: Sequence[AlignedRow]
     version: str
 
 
@@ -170,14 +170,14 @@ class _AlignedTurns:
         place = self.places[n][0]
         return "" if place is None else str(place + 1)
 
-    def row(self, n: int, skipped: int) -> Row:
+    def row(self, n: int, skipped: int) -> AlignedRow:
         steps = list(self._steps(n))
         number = self.number(n)
         cells = [
             None if step is None else _cell(step, branch.url, number, steps[0], is_winner=at == 0)
             for at, (step, branch) in enumerate(zip(steps, self.branches, strict=True))
         ]
-        return Row(number, cells, self.same[n], n == self.parting, skipped)
+        return AlignedRow(number, cells, self.same[n], n == self.parting, skipped)
 
     def checksum(self, before: int, places: Sequence[int]) -> str:
         """Return a checksum of what rows show, and of the number of rows hidden before them."""
@@ -187,11 +187,11 @@ class _AlignedTurns:
         ]
         return f"{crc32(repr((before, shown)).encode()):x}"
 
-    def _steps(self, n: int) -> Iterator[Step | None]:
+    def _steps(self, n: int) -> Iterator[AlignedTurn | None]:
         for branch, place in zip(self.branches, self.places[n], strict=True):
             yield None if place is None else branch.steps[place]
 
-    def _compared_steps(self, n: int) -> Sequence[Step | None]:
+    def _compared_steps(self, n: int) -> Sequence[AlignedTurn | None]:
         """Return the cells of a row that count; branches without turns, or not there yet, do not."""
         cells = zip(self._steps(n), self.branches, self._ends, strict=True)
         return [step for step, branch, end in cells if branch.steps and not (branch.is_open and n > end)]
@@ -200,12 +200,12 @@ class _AlignedTurns:
         return max((n for n, row in enumerate(self.places) if row[branch] is not None), default=-1)
 
 
-def _is_equal_row(compared: Sequence[Step | None]) -> bool:
+def _is_equal_row(compared: Sequence[AlignedTurn | None]) -> bool:
     first, *others = compared
     return all(first is not None and step is not None and step.equals(first) for step in others)
 
 
-def _cell(step: Step, url: str, row: str, beside: Step | None, *, is_winner: bool) -> Cell:
+def _cell(step: AlignedTurn, url: str, row: str, beside: AlignedTurn | None, *, is_winner: bool) -> Cell:
     tools = [(name, len(list(same))) for name, same in groupby(name for name, _ in step.calls)]
     return Cell(
         url=step.url or f"{url}?turn={step.number}#turn-{step.number}",
@@ -220,12 +220,12 @@ def _cell(step: Step, url: str, row: str, beside: Step | None, *, is_winner: boo
     )
 
 
-def _absolute_usage(step: Step) -> str:
+def _absolute_usage(step: AlignedTurn) -> str:
     parts = [f"{tokens(step.tokens)} tokens" if step.tokens else "", money(step.cost) if step.cost else ""]
     return ", ".join(filter(None, parts))
 
 
-def _usage_difference(step: Step, beside: Step) -> str:
+def _usage_difference(step: AlignedTurn, beside: AlignedTurn) -> str:
     """Return usage relative to the winner's turn, signed."""
     parts = [signed(step.tokens - beside.tokens, lambda n: f"{tokens(n)} tokens")]
     if step.cost is not None and beside.cost is not None:

@@ -14,7 +14,7 @@ BLOCKED = "pending approval"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class NotificationRow:
     """One row. `says` is the text of the notification below the session's title, "" if there is none."""
 
     key: str
@@ -24,17 +24,19 @@ class Row:
 
 
 ROWS = (
-    Row(REQUESTED, "waiting", "An agent waits for an approval", "Waits for your approval"),
-    Row("turn-finished, finish", "completed", "A turn has finished", "Finished"),
-    Row(
+    NotificationRow(REQUESTED, "waiting", "An agent waits for an approval", "Waits for your approval"),
+    NotificationRow("turn-finished, finish", "completed", "A turn has finished", "Finished"),
+    NotificationRow(
         f"turn-finished, finish, {BLOCKED}",
         "waiting",
         "A turn has finished with an open approval",
     ),
-    Row("turn-finished, error", "error", "A turn ended with an error", "Failed"),
-    Row("turn-finished, abort", "aborted", "A turn was cancelled or cut off"),
-    Row(WASTE, "waste", "A loop does the same four times, or wastes at least the set amount", "Wastes calls"),
-    Row("turn-started", "running", "A turn has started"),
+    NotificationRow("turn-finished, error", "error", "A turn ended with an error", "Failed"),
+    NotificationRow("turn-finished, abort", "aborted", "A turn was cancelled or cut off"),
+    NotificationRow(
+        WASTE, "waste", "A loop does the same four times, or wastes at least the set amount", "Wastes calls"
+    ),
+    NotificationRow("turn-started", "running", "A turn has started"),
 )
 POLICY = {row.key: row for row in ROWS}
 

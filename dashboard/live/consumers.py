@@ -23,7 +23,7 @@ from django.http import Http404, QueryDict
 
 from dashboard.live.hub import hub
 from dashboard.live.renderer import DRAWING
-from dashboard.live.viewer import Page, Viewer
+from dashboard.live.viewer import LivePage, Viewer
 from dashboard.security.access import may
 from dashboard.security.authenticate import NotAMember, SignedOut, project_of
 from dashboard.security.recheck import SignIn, until_lost
@@ -38,7 +38,7 @@ WATCH_S = 3.0  # between checks of the oldest unacknowledged frame
 HEARTBEAT_S = 15.0  # after the last frame; proxies close idle connections
 SILENCE_S: float = settings.LOOPSCOPE_PAGE_SILENCE_S  # without an acknowledgement; then it is dropped
 
-OpenPage = Callable[[Project, AbstractBaseUser | AnonymousUser, QueryDict], Page]
+OpenPage = Callable[[Project, AbstractBaseUser | AnonymousUser, QueryDict], LivePage]
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ class PageConsumer(SocketConsumer):
                 del _sockets[self._counted]
             self._counted = None
 
-    async def _open(self) -> Page:
+    async def _open(self) -> LivePage:
         if self._name not in self._pages:
             raise Close(REFUSED)
         try:
@@ -106,7 +106,7 @@ class PageConsumer(SocketConsumer):
         """Return whether the page may have been open before who opened it lost access to it."""
         return settings.SESSION_COOKIE_NAME in self.scope["cookies"]
 
-    def _open_page(self) -> Page:
+    def _open_page(self) -> LivePage:
         user = self.scope["user"]
         project = project_of(user, self._slug)
         if not may(user, project, self._right):

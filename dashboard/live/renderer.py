@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from django.db import close_old_connections, connection
 
-from dashboard.live.viewer import Key, Page, keys
+from dashboard.live.viewer import Key, LivePage, keys
 from recorder.ingest.metrics import REDRAWS
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ def with_connection(read: Callable[[], R]) -> R:
         _tidy()
 
 
-def whole_pages(pages: Collection[Page]) -> list[list[Key] | None]:
+def whole_pages(pages: Collection[LivePage]) -> list[list[Key] | None]:
     """Return all panels of each page; None for a page that raised."""
     _tidy()
     try:
@@ -45,7 +45,7 @@ def whole_pages(pages: Collection[Page]) -> list[list[Key] | None]:
         _tidy()
 
 
-def _whole_page(page: Page) -> list[Key] | None:
+def _whole_page(page: LivePage) -> list[Key] | None:
     try:
         return keys(page.dirty_panels(None))
     except Exception:  # a bug in one page must not stop the others

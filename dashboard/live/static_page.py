@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import DirtyPanels, Page
+    from dashboard.live.viewer import DirtyPanels, LivePage
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
 
 @dataclass(frozen=True, slots=True)
-class StillPage:
+class StaticPage:
     """An open page without panels of its own."""
 
     project: int
@@ -24,6 +24,6 @@ class StillPage:
         return []
 
 
-def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, _params: QueryDict) -> Page:
+def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, _params: QueryDict) -> LivePage:
     """Return the open page of a socket."""
-    return StillPage(project.pk)
+    return StaticPage(project.pk)

@@ -33,7 +33,7 @@ class PageGone(Exception):
     """What an open page shows was deleted: its connection is closed, and a reload answers 404."""
 
 
-class Page(Protocol):
+class LivePage(Protocol):
     """An open page: `dirty_panels` returns the panels that an invalidation touched, all of them for None.
 
     With an invalidation it runs on the event loop and must not query; with None it runs in a rendering
@@ -58,7 +58,7 @@ class Unacknowledged:
 class Viewer:
     """One open page. `send` queues a frame's text; `drop` closes the connection, so the page reconnects."""
 
-    def __init__(self, page: Page, send: Callable[[str], None], drop: Callable[[], None]) -> None:
+    def __init__(self, page: LivePage, send: Callable[[str], None], drop: Callable[[], None]) -> None:
         self.page = page
         self.drop = drop
         self.sent_at = 0.0

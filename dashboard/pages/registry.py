@@ -50,131 +50,131 @@ from dashboard.pages.share.urls import urlpatterns as share_urls
 from dashboard.pages.views.urls import urlpatterns as views_urls
 from dashboard.pages.what_if.urls import urlpatterns as what_if_urls
 from dashboard.shell.live import with_shell
-from dashboard.shell.page import NavLink, Page
+from dashboard.shell.page import NavLink, PageFolder
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import HttpRequest, QueryDict
 
-    from dashboard.live.viewer import Page as LivePage
+    from dashboard.live.viewer import LivePage
     from recorder.access.rights import Right
     from recorder.models import Project
 
-PAGES: tuple[Page, ...] = (
-    Page(
+PAGES: tuple[PageFolder, ...] = (
+    PageFolder(
         name="sessions",
         urls=sessions_urls,
         live={"sessions": sessions_live.open_page},
         link=NavLink(title="Sessions", icon="list-tree", command="Go to sessions", key="g s"),
     ),
-    Page(
+    PageFolder(
         name="search_text",
         urls=search_text_urls,
         live={"search_text": search_text_live.open_page},
         link=NavLink(title="Search", icon="search", command="Search all text", key="g f"),
     ),
-    Page(
+    PageFolder(
         name="session",
         urls=session_urls,
         live={"session": session_live.open_page},
     ),
-    Page(
+    PageFolder(
         name="notes",
         urls=notes_urls,
     ),
-    Page(
+    PageFolder(
         name="attention",
         urls=attention_urls,
         live={"attention": attention_live.open_page},
         link=NavLink(title="Attention", icon="bell", command="Go to attention", key="g a", has_count=True),
     ),
-    Page(
+    PageFolder(
         name="evaluations",
         urls=evaluations_urls,
         live={"evaluations": evaluations_list.open_page, "evaluation": evaluation_detail.open_page},
         link=NavLink(title="Evaluations", icon="columns-3", command="Go to evaluations", key="g e"),
     ),
-    Page(
+    PageFolder(
         name="leaderboard",
         urls=leaderboard_urls,
         live={"leaderboard": static_page.open_page},
         link=NavLink(title="Leaderboard", icon="trophy", command="Go to the leaderboard", key="g l"),
     ),
-    Page(
+    PageFolder(
         name="costs",
         urls=costs_urls,
         live={"costs": costs_live.open_page},
         link=NavLink(title="Costs", icon="circle-dollar-sign", command="Go to costs", key="g c"),
     ),
-    Page(
+    PageFolder(
         name="context",
         urls=context_urls,
         live={"context": context_live.open_page},
         link=NavLink(title="Context & cache", icon="layers", command="Go to context and cache", key="g x"),
     ),
-    Page(
+    PageFolder(
         name="what_if",
         urls=what_if_urls,
     ),
-    Page(
+    PageFolder(
         name="compactions",
         urls=compactions_urls,
         live={"compactions": compactions_list.open_page, "compaction": compaction_detail.open_page},
         link=NavLink(title="Compactions", icon="fold-vertical", command="Go to compactions", key="g o"),
     ),
-    Page(
+    PageFolder(
         name="calls",
         urls=calls_urls,
         link=NavLink(title="Calls", icon="wrench", command="Go to tool calls", key="g t"),
     ),
-    Page(
+    PageFolder(
         name="files",
         urls=files_urls,
     ),
-    Page(
+    PageFolder(
         name="insights",
         urls=insights_urls,
         live={"insights": static_page.open_page},
         link=NavLink(title="Insights", icon="lightbulb", command="Go to insights", key="g n"),
     ),
-    Page(
+    PageFolder(
         name="integrity",
         urls=integrity_urls,
         live={"integrity": integrity_live.open_page},
         link=NavLink(title="Integrity", icon="shield-check", command="Go to integrity", key="g i"),
     ),
-    Page(
+    PageFolder(
         name="settings",
         urls=settings_urls,
         live={"settings": static_page.open_page},
         link=NavLink(title="Settings", icon="settings", command="Open settings", is_secondary=True),
     ),
-    Page(
+    PageFolder(
         name="people",
         urls=people_urls,
         live={"people": static_page.open_page},
     ),
-    Page(
+    PageFolder(
         name="audit",
         urls=audit_urls,
         live={"audit": static_page.open_page},
     ),
-    Page(
+    PageFolder(
         name="share",
         urls=share_urls,
         live={"share": static_page.open_page},
     ),
-    Page(
+    PageFolder(
         name="masking",
         urls=masking_urls,
         live={"masking": static_page.open_page},
     ),
-    Page(
+    PageFolder(
         name="views",
         urls=views_urls,
         live={"views": static_page.open_page},
     ),
-    Page(
+    PageFolder(
         name="connect",
         urls=connect_urls,
         live={"connect": connect_live.open_page},
@@ -182,20 +182,20 @@ PAGES: tuple[Page, ...] = (
             title="Connect an agent", icon="plus", command="Connect an agent", key="g k", is_secondary=True
         ),
     ),
-    Page(
+    PageFolder(
         name="search",
         urls=search_urls(lambda: PAGES),
     ),
-    Page(
+    PageFolder(
         name="compare",
         urls=compare_urls,
     ),
-    Page(
+    PageFolder(
         name="flame",
         urls=flame_urls,
         live={"flame": flame_live.open_page},
     ),
-    Page(
+    PageFolder(
         name="demo",
         urls=demo_urls,
     ),

@@ -21,7 +21,7 @@ BROKEN_DOWN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class BucketCost:
     """One bucket: tokens or web searches, and dollars per million."""
 
     css: str
@@ -53,7 +53,7 @@ class Breakdown:
     """One call's cost in lines, or what is known of a call without a price."""
 
     spent: Cost
-    lines: tuple[Line, ...]
+    lines: tuple[BucketCost, ...]
     price: Listed | None
     model: str
     over: int  # prompt tokens above which these rates apply
@@ -99,7 +99,7 @@ def _model(call: Turn | LoopRecord, price: Price | None) -> str:
     return " at ".join(filter(None, named))
 
 
-def _lines(call: Turn | LoopRecord, rates: Rates | None) -> tuple[Line, ...]:
+def _lines(call: Turn | LoopRecord, rates: Rates | None) -> tuple[BucketCost, ...]:
     hour = call.cache_write_1h_tokens
     parts = [
         ("usage-cache-read", "cache read", call.cache_read_tokens, "cache_read"),
@@ -110,12 +110,12 @@ def _lines(call: Turn | LoopRecord, rates: Rates | None) -> tuple[Line, ...]:
         ("usage-output", "output", call.visible_tokens or 0, "output"),
     ]
     lines = [
-        Line(css, name, tokens, getattr(rates, rate) if rates else None)
+        BucketCost(css, name, tokens, getattr(rates, rate) if rates else None)
         for css, name, tokens, rate in parts
         if tokens
     ]
     searches = call.web_searches if isinstance(call, Turn) else 0
     if searches:
         rate = web_search_rate(call.price.provider) if rates and call.price else None
-        lines.append(Line("usage-output", "web searches", searches, rate))
+        lines.append(BucketCost("usage-output", "web searches", searches, rate))
     return tuple(lines)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dashboard.live.panel import Panel
-from dashboard.live.viewer import DirtyPanels, Page
+from dashboard.live.viewer import DirtyPanels, LivePage
 from dashboard.shared.attention import Counts
 from dashboard.shell.queries import live_now
 from recorder.pubsub.invalidation import Invalidation
@@ -20,7 +20,7 @@ def attention_of(project: int) -> Panel:
 class ShellPage:
     """A page with its shell, opened by one user."""
 
-    page: Page
+    page: LivePage
     user: int
 
     @property
@@ -36,6 +36,6 @@ class ShellPage:
         return [*self.page.dirty_panels(touched), *shell]
 
 
-def with_shell(page: Page, user: int) -> Page:
+def with_shell(page: LivePage, user: int) -> LivePage:
     """Return the page with its shell."""
     return ShellPage(page, user)

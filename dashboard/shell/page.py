@@ -1,4 +1,4 @@
-"""Registration of a page: one `Page` for each folder of `pages/`."""
+"""Registration of a page: one `PageFolder` for each folder of `pages/`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class NavLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class PageFolder:
     """The pages of one folder. `name` is the name of the folder and of the main URL."""
 
     name: str

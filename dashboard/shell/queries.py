@@ -29,7 +29,7 @@ COLUMNS = ("project_id", "session_id", "title", "agent_id", "activity", "waiting
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LiveSession:
     """One session that runs or waits."""
 
     pk: int
@@ -45,13 +45,13 @@ class LiveNow:
     """Running and waiting sessions of a project: waiting ones first, then the latest."""
 
     slug: str
-    lines: tuple[Line, ...]
+    lines: tuple[LiveSession, ...]
     more: int
 
 
 def live_now(projects: Collection[int]) -> Mapping[int, LiveNow]:
     """Return the live sessions of each project: those that run or wait and are not stale."""
-    lines: dict[int, list[Line]] = defaultdict(list)
+    lines: dict[int, list[LiveSession]] = defaultdict(list)
     more: dict[int, int] = {}
     for session in _first_live(projects, *Cutoffs.at(timezone.now()).bounds):
         lines[session.project_id].append(_line(session))
@@ -84,8 +84,8 @@ def _first_live(
     return placed.filter(place__lte=SHOWN).order_by("project_id", "place").only(*COLUMNS)
 
 
-def _line(session: Session) -> Line:
-    return Line(
+def _line(session: Session) -> LiveSession:
+    return LiveSession(
         pk=session.pk,
         title=session.title or session.session_id,
         agent_id=session.agent_id,

@@ -169,7 +169,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class FilterPage:
     """The definition of a page's filters."""
 
     filters: Sequence[Filter]

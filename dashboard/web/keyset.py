@@ -43,7 +43,7 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class KeysetPage:
     """The rows of a page, and whether there are rows above ("newer") and below ("older") it."""
 
     cursors: Sequence[Cursor]
@@ -98,7 +98,7 @@ class Order:
         """Return the cursors of the first `most` rows."""
         return [Cursor(at, pk) for at, pk in self.sort(rows).values_list("place", "pk")[:most]]
 
-    def page(self, rows: QuerySet[M], size: int, *, older: Cursor | None, newer: Cursor | None) -> Page:
+    def page(self, rows: QuerySet[M], size: int, *, older: Cursor | None, newer: Cursor | None) -> KeysetPage:
         """Return the page of rows right below the cursor `older`, or right above `newer`. One query or two.
 
         If there are none, or fewer than `size` above `newer`, it is the first page.
@@ -106,13 +106,13 @@ class Order:
         if newer is not None:
             found = self.backwards.cursors(self.backwards.after(rows, newer), size + 1)
             if len(found) > size:
-                return Page(found[:size][::-1], has_newer=True, has_older=True)
+                return KeysetPage(found[:size][::-1], has_newer=True, has_older=True)
         elif older is not None:
             found = self.cursors(self.after(rows, older), size + 1)
             if found:
-                return Page(found[:size], has_newer=True, has_older=len(found) > size)
+                return KeysetPage(found[:size], has_newer=True, has_older=len(found) > size)
         found = self.cursors(rows, size + 1)
-        return Page(found[:size], has_newer=False, has_older=len(found) > size)
+        return KeysetPage(found[:size], has_newer=False, has_older=len(found) > size)
 
     def _placed(self, rows: QuerySet[M]) -> QuerySet[M]:
         places: dict[str, Combinable] = {COST: KNOWN_COST, "": Value(None, IntegerField())}

@@ -15,7 +15,7 @@ from recorder.core.state import State
 
 
 @dataclass(slots=True, eq=False)  # not a tuple: a slot is read faster, and every line is a Line
-class Line:
+class JournalLine:
     """One parsed line of the journal. `id` is its journal id; `received_at` is aware UTC."""
 
     id: int

@@ -21,7 +21,7 @@ from typing import Any, Never, assert_never
 from recorder.core import withdrawal
 from recorder.core.changes import Change
 from recorder.core.content.text import clean
-from recorder.core.context import NO_PLACEMENT, EventContext, Line, Placement, Relation
+from recorder.core.context import NO_PLACEMENT, EventContext, JournalLine, Placement, Relation
 from recorder.core.costs import billing, stated_costs
 from recorder.core.events import (
     Annotation,
@@ -45,7 +45,7 @@ from recorder.core.records import ORIGIN_DERIVED, ORIGIN_NATIVE, EventRecord, Lo
 from recorder.core.state import State
 from recorder.core.state_keys import state_keys_of
 
-__all__ = ["Line", "Recorder", "state_keys_of"]
+__all__ = ["JournalLine", "Recorder", "state_keys_of"]
 
 
 class Recorder:
@@ -54,7 +54,7 @@ class Recorder:
     def __init__(self, state: State) -> None:
         self.state = state
 
-    def feed(self, *lines: Line) -> list[Change]:
+    def feed(self, *lines: JournalLine) -> list[Change]:
         """Apply lines in order; return the records that they change, each once.
 
         The records are those of `state`, as they are after the last line. Lines must come in recording order.

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from recorder.core.content import messages
-from recorder.core.context import Line
+from recorder.core.context import JournalLine
 from recorder.core.costs import billing
 from recorder.core.events import (
     AgentStart,
@@ -30,7 +30,7 @@ from recorder.core.records import Json
 _LOOP_ONLY = frozenset(("MessageUpdate", "MessageStart", "MessageEnd", "ToolExecutionStart", "TurnStart"))
 
 
-def state_keys_of(lines: Iterable[Line]) -> StateKeys:
+def state_keys_of(lines: Iterable[JournalLine]) -> StateKeys:
     """Return the keys that must be loaded before `lines` are fed, in any portions."""
     keys = _KeyCollector()
     for line in lines:

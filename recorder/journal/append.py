@@ -31,7 +31,7 @@ from recorder.core.formats import ForeignLine, InvalidLineError
 from recorder.core.formats.base import Fields, Translation, encode_event
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.formats.registry import READERS, SETTLED, SOURCE_OF
-from recorder.core.recorder import Line
+from recorder.core.recorder import JournalLine
 from recorder.core.records import ORIGIN_DERIVED
 from recorder.database import sql
 from recorder.journal import conflicts, producers
@@ -151,10 +151,10 @@ class Journal:
         is_same = batch.format == producer.format
         return None if is_same else Mixed(producer.name, producer.format, batch.format)
 
-    def _end_of_stream(self, ending: Producer, at: datetime) -> list[Line]:
+    def _end_of_stream(self, ending: Producer, at: datetime) -> list[JournalLine]:
         """Add the events that the end of a stream derives, for its producer and for others."""
         self.write_lines()
-        lines: list[Line] = []
+        lines: list[JournalLine] = []
         for of, events in self.translation.end_of_stream(ending, at):
             producer = self._producers.setdefault(of.name, of)
             lines += self.derived_lines(self.sender(producer, at), events)
@@ -220,7 +220,7 @@ class Journal:
         *,
         received: Received | None = None,
         repeats: str = "",
-    ) -> Line:
+    ) -> JournalLine:
         """Add one masked line; lines with the same `repeats` repeat most of each other."""
         line = next(self._ids)
         if isinstance(content, Translation):
@@ -268,7 +268,7 @@ class Journal:
         self.write_lines()
         return texts([line])[line]
 
-    def derived_lines(self, sender: Sender, events: Sequence[Fields]) -> list[Line]:
+    def derived_lines(self, sender: Sender, events: Sequence[Fields]) -> list[JournalLine]:
         """Add the events derived from a foreign line. No delta refers to them: a rebuild may replace them."""
         if connection.vendor == "postgresql" and events:  # SQLite's keys do not end
             self._ids = chain(self._ids, sql.next_ids({LINES: len(events)})[LINES])

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from recorder.core.changes import Change
 from recorder.core.events import Event, Unread
 from recorder.core.formats import InvalidLineError, ParsedLine
-from recorder.core.recorder import Line, Recorder
+from recorder.core.recorder import JournalLine, Recorder
 from recorder.core.records import Origin
 from recorder.core.sources import OTLP
 from recorder.database.sql import Value
@@ -109,8 +109,8 @@ class Sender:
     window: Window
     written: dict[int, bytes]  # by number: lines of the transaction
 
-    def line(self, line: int, event: Event, origin: Origin = "") -> Line:
-        return Line(line, self.key, self.received_at, self.source, event, self.is_demo, origin)
+    def line(self, line: int, event: Event, origin: Origin = "") -> JournalLine:
+        return JournalLine(line, self.key, self.received_at, self.source, event, self.is_demo, origin)
 
 
 @dataclass(slots=True)
@@ -119,7 +119,7 @@ class Appended:
 
     producer: int
     receipt: Receipt
-    lines: list[Line]
+    lines: list[JournalLine]
     received_at: datetime
     flush: int = 0  # the journal id of its flush
     is_settled: bool = False  # its flush may have changed the records of other producers
@@ -145,7 +145,7 @@ class AppendedLines:
     accepted: int = 0
     repeated: int = 0  # they use up no number
     dropped: int = 0
-    lines: list[Line] = field(default_factory=list)
+    lines: list[JournalLine] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from recorder.core.formats.base import Fields, Translation
 from recorder.core.formats.base import parse as parse_foreign
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.formats.registry import READERS
-from recorder.core.recorder import Line
+from recorder.core.recorder import JournalLine
 from recorder.core.sources import OTLP
 from recorder.journal.our_bugs import one_line
 from recorder.journal.spans.reader import forget
@@ -51,7 +51,7 @@ class Replay:
         self._begun: set[int] = set()  # producers whose lines are read anew from the first
         self._readings: dict[int, list[Entry]] = defaultdict(list)  # by producer: of the next line
 
-    def lines(self, entries: Sequence[Entry]) -> Iterator[Line | EndOfStream]:
+    def lines(self, entries: Sequence[Entry]) -> Iterator[JournalLine | EndOfStream]:
         """Yield the lines and ends of stream to feed to the recorder."""
         for entry, raw in entries:
             if entry.producer.format == OTLP:
@@ -67,7 +67,7 @@ class Replay:
             else:
                 yield from self._line(entry, raw)
 
-    def rest(self) -> Iterator[Line]:
+    def rest(self) -> Iterator[JournalLine]:
         """Yield the lines of the last batch of spans; call it after all entries."""
         yield from self._spans.rest()
 
@@ -76,20 +76,20 @@ class Replay:
         self._translation.write()
         self.unreadable += self._spans.unreadable
 
-    def _line(self, entry: JournalEvent, raw: bytes) -> Iterator[Line]:
+    def _line(self, entry: JournalEvent, raw: bytes) -> Iterator[JournalLine]:
         try:
             if entry.producer.format in READERS:
                 yield from self._foreign(entry, raw)
             else:
                 event = parse(raw, limits=NO_LIMITS)
-                yield Line(*about(entry), event, entry.producer.is_demo)
+                yield JournalLine(*about(entry), event, entry.producer.is_demo)
         except InvalidLineError:
             self.unreadable += 1
         except Exception as error:  # noqa: BLE001  as when it was recorded
             log.error("line %d of the journal breaks its reader: %s", entry.pk, one_line(error))  # noqa: TRY400
-            yield Line(*about(entry), Unread(), entry.producer.is_demo)
+            yield JournalLine(*about(entry), Unread(), entry.producer.is_demo)
 
-    def _foreign(self, entry: JournalEvent, raw: bytes) -> Iterator[Line]:
+    def _foreign(self, entry: JournalEvent, raw: bytes) -> Iterator[JournalLine]:
         foreign = parse_foreign(raw, limits=NO_LIMITS)
         translation = self._translation.understood(
             self._from_start(entry.producer), foreign, entry.received_at, self._spans.withdrawn
@@ -99,12 +99,12 @@ class Replay:
         assert isinstance(translation, Translation)  # what is stored is of no deleted session
         yield from self._read(entry, translation.events)
         head = about(entry)
-        yield Line(*head, translation.original(head[-1]), entry.producer.is_demo, translation.origin)
+        yield JournalLine(*head, translation.original(head[-1]), entry.producer.is_demo, translation.origin)
 
-    def _read(self, entry: JournalEvent, events: list[Fields]) -> Iterator[Line]:
+    def _read(self, entry: JournalEvent, events: list[Fields]) -> Iterator[JournalLine]:
         yield from events_again(entry, events, self._readings.pop(entry.producer_id, []))
 
-    def _end(self, entry: JournalEvent) -> Iterator[Line]:
+    def _end(self, entry: JournalEvent) -> Iterator[JournalLine]:
         """Yield the events that an end of stream adds to the records of its producer, and of others."""
         ending = self._from_start(entry.producer)
         for producer, events in self._translation.end_of_stream(ending, entry.received_at, entry.pk):
@@ -124,6 +124,6 @@ class Replay:
         return producer
 
 
-def unread(line: Line) -> Line:
+def unread(line: JournalLine) -> JournalLine:
     """Return a line without its event, because our own code raised on it."""
     return replace(line, event=Unread())

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from django.db import transaction
 
 from recorder.core.changes import Change
-from recorder.core.recorder import Line, Recorder
+from recorder.core.recorder import JournalLine, Recorder
 from recorder.core.records import ModelConfig as Config
 from recorder.core.state_keys import state_keys_of
 from recorder.database.errors import STORE_ERRORS, raise_as_store_error
@@ -76,9 +76,9 @@ def rebuild(project: Project, on_progress: Callable[[int], None] = _ignore) -> i
     return replay.unreadable
 
 
-def _portions(replayed: Iterator[Line | EndOfStream]) -> Iterator[list[Line | EndOfStream]]:
+def _portions(replayed: Iterator[JournalLine | EndOfStream]) -> Iterator[list[JournalLine | EndOfStream]]:
     """Yield what is saved together: an end of stream may remove sessions, which may begin again after it."""
-    portion: list[Line | EndOfStream] = []
+    portion: list[JournalLine | EndOfStream] = []
     for each in replayed:
         portion.append(each)
         if isinstance(each, EndOfStream):
@@ -88,7 +88,7 @@ def _portions(replayed: Iterator[Line | EndOfStream]) -> Iterator[list[Line | En
 
 
 def _derive(
-    project: int, replayed: Sequence[Line | EndOfStream], looks: Looks, retained: store.RetainedKeys
+    project: int, replayed: Sequence[JournalLine | EndOfStream], looks: Looks, retained: store.RetainedKeys
 ) -> None:
     """Derive the records of some lines; after an exception split them in halves, down to one line."""
     try:
@@ -104,15 +104,15 @@ def _derive(
                 _derive(project, part, looks, retained)
             return
         log.error("line %d of the journal breaks the recorder: %s", replayed[0].id, one_line(error))  # noqa: TRY400
-        _save(project, [unread(line) for line in replayed if isinstance(line, Line)], looks, retained)
+        _save(project, [unread(line) for line in replayed if isinstance(line, JournalLine)], looks, retained)
     retained.settle()
 
 
 def _save(
-    project: int, replayed: Sequence[Line | EndOfStream], looks: Looks, retained: store.RetainedKeys
+    project: int, replayed: Sequence[JournalLine | EndOfStream], looks: Looks, retained: store.RetainedKeys
 ) -> None:
     """Feed lines in order to a recorder with the state they need, and save the changes."""
-    lines = [line for line in replayed if isinstance(line, Line)]
+    lines = [line for line in replayed if isinstance(line, JournalLine)]
     flushed = frozenset(flush.producer for flush in replayed if isinstance(flush, EndOfStream))
     wanted = replace(state_keys_of(lines), ending_producers=flushed)
     recorder = Recorder(store.load_state(project, wanted, {line.producer for line in lines} | flushed))

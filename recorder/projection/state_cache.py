@@ -27,7 +27,7 @@ from django.db import DEFAULT_DB_ALIAS, connections, transaction
 
 from recorder.core.handlers.lineage import session_id_of
 from recorder.core.lookups import StateKeys
-from recorder.core.recorder import Line
+from recorder.core.recorder import JournalLine
 from recorder.core.records import Loop
 from recorder.core.state import State
 from recorder.database import sql
@@ -100,14 +100,14 @@ class StateCache:
     def __init__(self) -> None:
         self._states = _take_from_connection()
 
-    def get(self, project: int, keys: StateKeys, lines: Sequence[Line]) -> State | None:
+    def get(self, project: int, keys: StateKeys, lines: Sequence[JournalLine]) -> State | None:
         """Return a State that is complete for `keys`, to feed `lines` to; None if it has to be loaded."""
         cached = self._states.get(project)
         if cached is None or cached.lines > MAX_LINES or not cached.covers(project, keys, _producers(lines)):
             return None
         return self._use(project, cached, lines)
 
-    def load(self, project: int, keys: StateKeys, lines: Sequence[Line]) -> State:
+    def load(self, project: int, keys: StateKeys, lines: Sequence[JournalLine]) -> State:
         """Load a State for `keys`; changes of an earlier one must have been saved."""
         producers = _producers(lines)
         before = self._states.get(project)
@@ -122,7 +122,7 @@ class StateCache:
             last_used = dict(list(self._states.items())[-MAX_PROJECTS:])
             transaction.on_commit(partial(_put_back, connection, _version(connection), last_used))
 
-    def _use(self, project: int, cached: CachedState, lines: Sequence[Line]) -> State:
+    def _use(self, project: int, cached: CachedState, lines: Sequence[JournalLine]) -> State:
         cached.lines += len(lines)
         self._states.pop(project, None)
         self._states[project] = cached
@@ -133,7 +133,7 @@ def _last_received_at(loop: Loop) -> datetime:
     return loop.session.last_received_at
 
 
-def _producers(lines: Sequence[Line]) -> frozenset[int]:
+def _producers(lines: Sequence[JournalLine]) -> frozenset[int]:
     return frozenset(line.producer for line in lines)
 
 

@@ -1,5 +1,6 @@
 """Names of modules: a standard term for what a module has or does."""
 
+import ast
 from pathlib import Path
 
 from tests.architecture.tree import CODE, OURS, name_of
@@ -11,6 +12,7 @@ RETIRED = set(
     "recall glance swift worded among spent taken passed seen kept given looked attending soundness alike "
     "piece pieces whoever stand stands reckon".split()
 )
+BARE_FORMS = {"Row", "Line", "Params", "Page", "Step", "Pass"}  # of classes
 # Past participles that do not end in -ed, and other words that do.
 IRREGULAR = set("begun built cut done drawn found gone held left lost made sent shown written".split())
 NO_PARTICIPLES = {"embed", "feed", "seed", "speed"}
@@ -42,3 +44,14 @@ def test_a_participle_and_a_retired_word_are_found():
     assert is_participle(["ended"])
     assert not is_participle(["ended", "loops"])
     assert RETIRED & set(words_of(Path("test_told.py")))
+
+
+def test_no_class_is_named_by_its_form_alone():
+    """`CostRow` says what the row is of; a bare `Row` has to be looked up wherever it is used."""
+    classes = [
+        (name_of(file), node.name)
+        for file in CODE
+        for node in ast.parse(file.read_bytes()).body
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert [found for found in classes if found[1] in BARE_FORMS] == []

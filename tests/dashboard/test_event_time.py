@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from dashboard.pages.costs.params import Params
+from dashboard.pages.costs.params import CostsParams
 from dashboard.pages.costs.queries import overview
 from dashboard.pages.evaluations.list_params import NEWEST
 from dashboard.pages.evaluations.list_params import Filters as EvaluationFilters
@@ -119,7 +119,7 @@ def test_a_day_has_the_same_money_on_sessions_and_on_costs(feed, project):
 
     for since, tokens in (("24h", 30_000), ("7d", 60_000)):
         tiles = figures(project.pk, Filters(since=since), NOW)
-        costs = overview.page(project, Params(since=since), NOW).figures
+        costs = overview.page(project, CostsParams(since=since), NOW).figures
         assert tiles.cost_nano == costs.sum.cost_nano
         assert tiles.cost_nano > 0
         assert tiles.usage.total == tokens
@@ -159,8 +159,8 @@ def test_a_call_in_the_future_counts_when_it_arrived(feed, project, client):
 
     for _ in range(2):
         for by in ("config", "session"):
-            assert overview.page(project, Params(since="24h", by=by), NOW).figures.sum.cost_nano is None
-            week = overview.page(project, Params(since="7d", by=by), NOW).figures
+            assert overview.page(project, CostsParams(since="24h", by=by), NOW).figures.sum.cost_nano is None
+            week = overview.page(project, CostsParams(since="7d", by=by), NOW).figures
             assert week.sum.cost_nano == figures(project.pk, Filters(since="7d"), NOW).cost_nano > 0
         assert usage(hours=24) == []
         assert [row["day"] for row in usage(days=7)] == [arrived.date().isoformat()]

@@ -9,7 +9,7 @@ from loopscope_client.factory import ScopeFactory
 from loopscope_client.never_raise import DONE
 from loopscope_client.transport.encoding import line_of
 from recorder.core.formats.native import parse
-from recorder.core.recorder import Line, Recorder
+from recorder.core.recorder import JournalLine, Recorder
 from recorder.core.records import Anomaly, ChildRef, Compaction, Group, Loop, Session, ToolCall, Turn
 from recorder.core.state import State
 from tests.support.build import NINE
@@ -26,7 +26,7 @@ class Notebook(ScopeFactory):
     def send(self, event):
         line = line_of(event)
         self.lines.append(line)
-        self.records.keep(self._recorder.feed(Line(len(self.lines), 1, NINE, "native", parse(line))))
+        self.records.keep(self._recorder.feed(JournalLine(len(self.lines), 1, NINE, "native", parse(line))))
         return DONE
 
     def events(self, *types):

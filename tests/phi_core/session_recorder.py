@@ -11,7 +11,7 @@ from recorder.core.changes import CallBilled, Change, LabelsChanged, Removed, Se
 from recorder.core.formats.native import parse, read_object
 from recorder.core.phi_session.schema import LoopObject, SessionObject
 from recorder.core.phi_session.writer import Body, Entry, Options, RecordedLoop, loop_object, session_object
-from recorder.core.recorder import Line, Recorder
+from recorder.core.recorder import JournalLine, Recorder
 from recorder.core.records import ChildRef, Compaction, EventRecord, Json, Loop, Record, Session, Turn
 from recorder.core.state import State
 
@@ -62,7 +62,7 @@ class SessionRecorder:
         self._now = max(self._now, getattr(parsed, "timestamp", None) or _EPOCH)
         number = len(self._bodies) + 1
         self._bodies[number] = read_object(line)
-        changes = self._recorder.feed(Line(number, _PRODUCER, self._now, "phi-core", parsed))
+        changes = self._recorder.feed(JournalLine(number, _PRODUCER, self._now, "phi-core", parsed))
         self._store(changes)
         if parsed.type == "AgentStart":
             self._begin(self.state.sessions[parsed.session_id], number)

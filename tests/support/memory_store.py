@@ -7,7 +7,7 @@ from recorder.core.changes import CallBilled, LabelsChanged, Removed, SegmentCha
 from recorder.core.formats.native import parse
 from recorder.core.handlers.model_configs import COMPARED_MAX
 from recorder.core.lookups import LAST_RUNS, LOOKUPS, StateKeys
-from recorder.core.recorder import Line, Recorder, state_keys_of
+from recorder.core.recorder import JournalLine, Recorder, state_keys_of
 from recorder.core.records import (
     Anomaly,
     Approval,
@@ -179,7 +179,7 @@ class Play:
         return self
 
     def line(self, event, producer=1, number=None):
-        return Line(number or self.count, producer, NINE, "phi-core", parse(line(event)))
+        return JournalLine(number or self.count, producer, NINE, "phi-core", parse(line(event)))
 
     def restart(self, following=None, producer=1):
         """Continue with copies of the records: all of them, or those that a store loads for what follows."""

@@ -15,7 +15,7 @@ from dashboard.query_language.conditions import compaction_condition, session_co
 from recorder.models import Approval, Compaction, Project, QuarantinedLine, Session
 
 
-def _compaction(found: passes.Pass, sent_messages: int | None) -> schemas.CompactionItem:
+def _compaction(found: passes.CompactionEffect, sent_messages: int | None) -> schemas.CompactionItem:
     row = found.row
     has_requests = found.content == "none" and sent_messages is not None and found.has_request_before
     return schemas.CompactionItem(

@@ -23,14 +23,14 @@ from django.db.models import Model, QuerySet
 from pydantic import BaseModel
 
 from dashboard.api.params import ById, OfSessions
-from dashboard.api.schemas import Page
+from dashboard.api.schemas import ResultPage
 from recorder.models import Project, Session
 
 M = TypeVar("M", bound=Model)
 Params = TypeVar("Params")
 Rows = TypeVar("Rows")
 Row = TypeVar("Row")
-Items = TypeVar("Items", bound=Page)
+Items = TypeVar("Items", bound=ResultPage)
 
 
 class Offset(Protocol):

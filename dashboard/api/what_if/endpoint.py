@@ -11,7 +11,7 @@ from ninja import Query, Router
 from dashboard.api.auth import project_of
 from dashboard.api.params import OfWhatIf
 from dashboard.api.what_if import schemas
-from dashboard.shared.what_if.desk import Desk, Line, desk
+from dashboard.shared.what_if.desk import Desk, WhatIfRow, desk
 from dashboard.shared.what_if.models import key_of, name_of
 from dashboard.shared.what_if.queries.sessions import session_of
 from dashboard.shared.what_if.scope import Scope, days
@@ -51,7 +51,7 @@ def _item(found: Desk) -> schemas.WhatIfItem:
     )
 
 
-def _figure(line: Line) -> schemas.WhatIfFigure:
+def _figure(line: WhatIfRow) -> schemas.WhatIfFigure:
     figure = line.figure
     return schemas.WhatIfFigure(
         figure=line.kind,

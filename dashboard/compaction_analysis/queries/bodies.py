@@ -11,7 +11,7 @@ from django.db.models import Q
 from dashboard.compaction_analysis import phi_block as blocks
 from dashboard.compaction_analysis.message_zones import Comparison, compare
 from dashboard.compaction_analysis.messages import Message, message, messages
-from dashboard.compaction_analysis.queries.passes import Pass
+from dashboard.compaction_analysis.queries.passes import CompactionEffect
 from recorder.core.formats.native import NO_LIMITS, read_object
 from recorder.core.records import FOREIGN_ORIGINS, Json
 from recorder.journal.read import pruned, texts
@@ -30,7 +30,7 @@ class Bodies:
     pruned: date | None = None
 
 
-def bodies(found: Pass) -> Bodies:
+def bodies(found: CompactionEffect) -> Bodies:
     """Read and compare the requests and the block of a compaction. Five queries at most."""
     stored = _block(found)
     block = blocks.block(stored) if stored is not None else None
@@ -48,7 +48,7 @@ def bodies(found: Pass) -> Bodies:
     return Bodies(compare([*before, *earlier], after, new, known), _compared(found, block))
 
 
-def counts(found: Sequence[Pass]) -> dict[int, int]:
+def counts(found: Sequence[CompactionEffect]) -> dict[int, int]:
     """Return the number of messages in the first request after each compaction. One query."""
     requests = {item.pk: item.first.request for item in found if item.first and item.first.request}
     read = texts({request for request in requests.values() if request})
@@ -56,7 +56,7 @@ def counts(found: Sequence[Pass]) -> dict[int, int]:
     return {pk: len(held) for pk, request in requests.items() if (held := sent.get(request or 0)) is not None}
 
 
-def _requests(found: Pass) -> tuple[int, int] | None:
+def _requests(found: CompactionEffect) -> tuple[int, int] | None:
     """Return the requests before and after; None unless both are recorded."""
     before = found.before.request if found.before else None
     after = found.first.request if found.first else None
@@ -69,7 +69,7 @@ def _sent(raw: bytes) -> list[Message] | None:
     return messages(held) if isinstance(held, list) else None
 
 
-def _between(found: Pass, first: int, last: int) -> tuple[list[Message], list[Message]]:
+def _between(found: CompactionEffect, first: int, last: int) -> tuple[list[Message], list[Message]]:
     """Return the messages between two requests, before the compaction and after it."""
     rows = EventRecord.objects.filter(loop__in=found.line, type__in=MESSAGE_EVENTS, pk__gt=first, pk__lt=last)
     pks = list(rows.exclude(origin__in=FOREIGN_ORIGINS).order_by("pk").values_list("pk", flat=True)[:MOST])
@@ -91,20 +91,20 @@ def _event_messages(event: dict[str, Json]) -> list[Message]:
     return [message(value) for value in values if isinstance(value, dict)]
 
 
-def _block(found: Pass) -> Json:
+def _block(found: CompactionEffect) -> Json:
     if found.content != "block":
         return None
     pk = found.merged or found.pk
     return Compaction.objects.filter(pk=pk).values_list("block", flat=True).first()
 
 
-def _compared(found: Pass, block: blocks.Block | None) -> Comparison | None:
+def _compared(found: CompactionEffect, block: blocks.Block | None) -> Comparison | None:
     if block is None:
         return None
     return blocks.compared(block, _held(found, block))
 
 
-def _held(found: Pass, block: blocks.Block) -> Sequence[Message]:
+def _held(found: CompactionEffect, block: blocks.Block) -> Sequence[Message]:
     """Return the messages that a block covers: those at the start of the imported loop, else at its end."""
     owner = Compaction.objects.filter(pk=found.merged or found.pk).values("loop")
     loops = LoopRecord.objects.filter(Q(pk__in=owner) | Q(pk=found.base.id)).order_by("-pk")

@@ -52,7 +52,7 @@ _SHOWN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class CompactionEffect:
     """One compaction; root of the panel session/pass."""
 
     row: Compaction
@@ -175,7 +175,7 @@ def shown(rows: QuerySet[Compaction]) -> QuerySet[Compaction]:
     return related.annotate(summary_excerpt=Left("summary", EXCERPT_MAX), summary_length=Length("summary"))
 
 
-def passes(rows: Iterable[Compaction]) -> list[Pass]:
+def passes(rows: Iterable[Compaction]) -> list[CompactionEffect]:
     """Return compactions in the order of `rows`. Five queries."""
     rows = list(rows)
     found = _PassContext(context_chains({row.loop.session_id for row in rows}), rows)
@@ -193,7 +193,7 @@ class _PassContext:
         self._places = _places(chains)
         self._merged = _merged(rows)
 
-    def build(self, row: Compaction) -> Pass:
+    def build(self, row: Compaction) -> CompactionEffect:
         chain, numbers = self._chains[row.loop.session_id], self._numbers[row.loop.session_id]
         line, position = self._lines[row.pk], _position(row)
         loop, base = chain.loops[row.loop_id], chain.base(row.loop_id)
@@ -213,7 +213,7 @@ class _PassContext:
             row.messages_before, row.messages_after, row.tokens_before, row.tokens_after, row.loops_compacted
         )
         pass_nano, has_effect = _own_cost(loop), not claim.is_without_effect
-        return Pass(
+        return CompactionEffect(
             row=row,
             claim=claim,
             loop=loop,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dashboard.compaction_analysis.message_zones import Comparison
-from dashboard.compaction_analysis.queries.passes import Pass
+from dashboard.compaction_analysis.queries.passes import CompactionEffect
 from dashboard.web import links
 from recorder.models import ToolCall
 
@@ -57,7 +57,7 @@ class Repeats:
     count: int
 
 
-def repeats(found: Pass, sent: Comparison | None) -> Repeats:
+def repeats(found: CompactionEffect, sent: Comparison | None) -> Repeats:
     """Return the repeated calls; without a comparison, all calls made on both sides. One query."""
     calls = ToolCall.objects.filter(loop__in=found.line, start_event__isnull=False).exclude(arguments_key="")
     ran: dict[tuple[str, str], tuple[str, CallPlace]] = {}
@@ -79,7 +79,7 @@ def repeats(found: Pass, sent: Comparison | None) -> Repeats:
     return Repeats(rows[:MOST], len(rows))
 
 
-def _place(found: Pass, loop: int, turn: int | None, ordinal: int | None) -> str:
+def _place(found: CompactionEffect, loop: int, turn: int | None, ordinal: int | None) -> str:
     if turn is None or ordinal is None:
         return links.loop(found.slug, found.base.session_id, loop)
     return f"{links.loop(found.slug, found.base.session_id, loop, turn=ordinal + 1)}#session-turn-{turn}"

@@ -9,7 +9,7 @@ from dashboard.compaction_analysis.bars import Bar, bars
 from dashboard.compaction_analysis.claim_check import Verdict, verdict
 from dashboard.compaction_analysis.message_zones import Zone
 from dashboard.compaction_analysis.queries.bodies import bodies
-from dashboard.compaction_analysis.queries.passes import Pass, listed, passes, shown
+from dashboard.compaction_analysis.queries.passes import CompactionEffect, listed, passes, shown
 from dashboard.web import links
 from recorder.models import LoopRecord
 
@@ -21,7 +21,7 @@ COMPARED = 4  # only for so many, requests are read, which can be megabytes
 class Card:
     """One compaction; `verdict` is None when its requests were not read."""
 
-    found: Pass
+    found: CompactionEffect
     bars: Sequence[Bar]
     zones: Sequence[Zone]
     verdict: Verdict | None
@@ -58,7 +58,7 @@ def _tab(loop: int, session: int, slug: str) -> Tab:
     )
 
 
-def _card(found: Pass, loop: int, *, is_compared: bool) -> Card:
+def _card(found: CompactionEffect, loop: int, *, is_compared: bool) -> Card:
     if not is_compared:
         return Card(found, bars(found.claim, None), (), None, loop in found.line)
     read = bodies(found)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dashboard.live.panel import Panel
-from dashboard.pages.attention.params import Params
+from dashboard.pages.attention.params import AttentionParams
 from dashboard.pages.attention.queries.ended_sessions import FailuresOf, FinishedOf
 from dashboard.pages.attention.queries.mentions import MentionsOf
 from dashboard.pages.attention.queries.reasons import ReasonsOf
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import DirtyPanels, Page
+    from dashboard.live.viewer import DirtyPanels, LivePage
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -30,7 +30,7 @@ class AttentionPage:
 
     project: int
     user: int
-    params: Params
+    params: AttentionParams
 
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         wanted: DirtyPanels = []
@@ -64,6 +64,6 @@ def _kind(panel: str) -> str:
     return "failed" if name == "reasons" else name
 
 
-def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page of a socket URL."""
-    return AttentionPage(project.pk, user.pk or 0, Params.parse(params, user.pk))
+    return AttentionPage(project.pk, user.pk or 0, AttentionParams.parse(params, user.pk))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dashboard.query_language.box import parsed
 from dashboard.query_language.choices import MenuKey, MenuKeys, chosen
-from dashboard.web.filters import Filter, Page
+from dashboard.web.filters import Filter, FilterPage
 from dashboard.web.keyset import Cursor, Order
 from dashboard.web.lists.address import ListAddress, read_view
 from dashboard.web.query_params import Reading, whole_number
@@ -28,7 +28,7 @@ KINDS = {
     "finished": "Finished",
 }
 PERIODS = {"today": "Today", "yesterday": "Yesterday", "week": "This week", "7d": "7 days"}
-FILTERS = Page(filters=(Filter("kind", "kind", KINDS, is_single=True),), keeps=())
+FILTERS = FilterPage(filters=(Filter("kind", "kind", KINDS, is_single=True),), keeps=())
 MENUS = MenuKeys((MenuKey("agent", "agent"), MenuKey("source", "source", SOURCES)))
 _PLACE = re.compile(r"([01])\.(.+)", re.ASCII)
 
@@ -53,7 +53,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Params(ListAddress):
+class AttentionParams(ListAddress):
     """The query string: a query on sessions, one kind or all, and positions in three lists."""
 
     q: str = ""
@@ -65,7 +65,7 @@ class Params(ListAddress):
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
-    def parse(cls, query: QueryDict, reader: int | None = None) -> Params:
+    def parse(cls, query: QueryDict, reader: int | None = None) -> AttentionParams:
         """Parse a query string; an invalid filter becomes a note, an invalid position is ignored."""
         read = Reading(query)
         text = MENUS.text(read, query)
@@ -82,7 +82,7 @@ class Params(ListAddress):
             notes=tuple(read.notes),
         )
 
-    def but(self, **changes: Any) -> Params:
+    def but(self, **changes: Any) -> AttentionParams:
         """Return a copy with `changes`, all lists at their start."""
         return replace(self, **{"waiting": None, "failed": None, "waste": None} | changes)
 

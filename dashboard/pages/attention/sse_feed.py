@@ -19,7 +19,7 @@ from dashboard.lifecycle.events import Frame, LifecycleEvent
 from dashboard.lifecycle.notification_policy import BLOCKED, POLICY, WASTE, key
 from dashboard.lifecycle.sse_endpoint import lifecycle
 from dashboard.live.renderer import DRAWING
-from dashboard.pages.attention.params import Params
+from dashboard.pages.attention.params import AttentionParams
 from dashboard.pages.attention.queries.feed import FeedSession, sessions_by_id
 from dashboard.query_language.box import parsed
 from dashboard.security.authenticate import user_of
@@ -34,7 +34,7 @@ SHOWN = 50  # rows per message; older events of a burst are dropped
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FeedRow:
     """One event as the feed shows it."""
 
     at: datetime
@@ -55,7 +55,7 @@ async def feed(scope: Scope, receive: Receive, send: Send) -> None:
     await lifecycle({**scope, "query_string": query}, receive, send, serialize=serialize)
 
 
-async def _rows_as_sse(params: Callable[[], Params], events: Sequence[LifecycleEvent]) -> bytes:
+async def _rows_as_sse(params: Callable[[], AttentionParams], events: Sequence[LifecycleEvent]) -> bytes:
     if not events:
         return b""
     await asyncio.sleep(GATHER_S)
@@ -64,7 +64,7 @@ async def _rows_as_sse(params: Callable[[], Params], events: Sequence[LifecycleE
     return f"event: rows\n{lines}\n".encode() if lines else b""
 
 
-def _drawn(params_of: Callable[[], Params], events: Sequence[LifecycleEvent]) -> str:
+def _drawn(params_of: Callable[[], AttentionParams], events: Sequence[LifecycleEvent]) -> str:
     """Return the rows of the events that the filters select."""
     close_old_connections()
     is_narrow = True
@@ -83,14 +83,14 @@ def _drawn(params_of: Callable[[], Params], events: Sequence[LifecycleEvent]) ->
     return render_to_string("attention/feed_rows.html", {"rows": shown}) if shown else ""
 
 
-def _params(scope: Scope) -> Params:
+def _params(scope: Scope) -> AttentionParams:
     """Return the filters; the user is read only for a query whose rows differ by who reads them."""
     query = QueryDict(scope["query_string"])
-    params = Params.parse(query)
+    params = AttentionParams.parse(query)
     if not parsed(params.q).is_personal:
         return params
     user = user_of(scope["cookies"].get(settings.SESSION_COOKIE_NAME))
-    return Params.parse(query, user.pk)
+    return AttentionParams.parse(query, user.pk)
 
 
 def _words(frame: Frame) -> str:
@@ -99,10 +99,10 @@ def _words(frame: Frame) -> str:
     return BLOCKED if frame.get("pending_approval") is True else str(frame.get("reason", ""))
 
 
-def row(frame: Frame, session: FeedSession | None) -> Row:
+def row(frame: Frame, session: FeedSession | None) -> FeedRow:
     """Return the row of a lifecycle event."""
     policy = POLICY.get(key(frame))
-    return Row(
+    return FeedRow(
         at=datetime.fromtimestamp(int(frame["at"]) / 1000, UTC),
         glyph=policy.glyph if policy else "running",
         means=policy.means if policy else "",

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.pages.attention.live import AttentionPage
-from dashboard.pages.attention.params import ALARMED, FILTERS, LATEST, Params
+from dashboard.pages.attention.params import ALARMED, FILTERS, LATEST, AttentionParams
 from dashboard.pages.attention.queries import download as queries_download
 from dashboard.pages.attention.queries import ended_sessions, filters, wastes
 from dashboard.query_language.box import fault_of, query_box
@@ -33,7 +33,7 @@ from recorder.models import Project
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show open approvals, waste, failures and finished sessions."""
     user = require(request, project, Right.READ)
-    params = Params.parse(request.GET, user.pk)
+    params = AttentionParams.parse(request.GET, user.pk)
     context = {
         "project": project,
         "page": "attention",
@@ -59,7 +59,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
 def mark_read(request: HtmxRequest, project: Project) -> HttpResponse:
     """Mark one failure or alarm as read, or all of one kind up to the newest that the page showed."""
     user = require(request, project, Right.READ)
-    params, now = Params.parse(request.POST, user.pk), timezone.now()
+    params, now = AttentionParams.parse(request.POST, user.pk), timezone.now()
     session, alarm = (whole_number(request.POST.get(name, "")) for name in ("session", "alarm"))
     upto, alarms_upto = _cursor(request, "upto", LATEST), _cursor(request, "alarms_upto", ALARMED)
     if session is not None:
@@ -92,6 +92,6 @@ def _cursor(request: HttpRequest, name: str, order: Order) -> Cursor | None:
 def download(request: HttpRequest, project: Project, suffix: Suffix) -> HttpResponseBase:
     """Download all that the page lists for the query string."""
     user = require(request, project, Right.READ)
-    params = Params.parse(request.GET, user.pk)
+    params = AttentionParams.parse(request.GET, user.pk)
     file = Download("attention", project.slug, params, queries_download.HEADER, fault_of(params.q))
     return respond(request, file, queries_download.chunks(project, user.pk, params), suffix)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from dashboard.shared.audit_log.queries import Wanted
-from dashboard.web.filters import Filter, Page
+from dashboard.web.filters import Filter, FilterPage
 from dashboard.web.keyset import RECORDED, Cursor
 from dashboard.web.query_params import Address, Choices, Reading
 from dashboard.web.time_range import read_range, time_range
@@ -24,7 +24,7 @@ def _words(action: str) -> str:
     return describe(action).words
 
 
-FILTERS = Page(
+FILTERS = FilterPage(
     filters=(Filter("actor", "actor"), Filter("action", "action", shown=_words)),
     windows=WINDOWS,
     keeps=("since", "until", "group"),
@@ -32,7 +32,7 @@ FILTERS = Page(
 
 
 @dataclass(frozen=True, slots=True)
-class Params(Address):
+class AuditParams(Address):
     """The query string of the page and of its files."""
 
     q: str = ""
@@ -46,7 +46,7 @@ class Params(Address):
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
-    def parse(cls, params: QueryDict) -> Params:
+    def parse(cls, params: QueryDict) -> AuditParams:
         """Parse a query string."""
         read = Reading(params)
         since, until = read_range(read, WINDOWS, "all")

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 from dashboard.live.paged_list import Listing, listing
 from dashboard.pages.audit.changes import Change, change
-from dashboard.pages.audit.params import Params
+from dashboard.pages.audit.params import AuditParams
 from dashboard.shared.audit_log import queries
 from dashboard.shared.audit_log.schemas import AuditItem
 from dashboard.web.filters import Menu, Option
@@ -27,7 +27,7 @@ User = AbstractBaseUser | AnonymousUser
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AuditRow:
     """One entry. A user without an icon has their initial."""
 
     pk: int
@@ -49,7 +49,7 @@ class Day:
 
     date: date
     word: str
-    rows: Sequence[Row]
+    rows: Sequence[AuditRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Shown:
     days: Sequence[Day]
 
 
-def page(project: Project, user: User, params: Params, now: datetime, zone: tzinfo) -> Shown:
+def page(project: Project, user: User, params: AuditParams, now: datetime, zone: tzinfo) -> Shown:
     """Return a page of the log, newest first, by days of a time zone. Six queries at most."""
     found = listing(queries.matching(project, user, params.wanted(now)), params)
     entries = AuditEntry.objects.in_bulk(found.pks)
@@ -71,7 +71,7 @@ def page(project: Project, user: User, params: Params, now: datetime, zone: tzin
     return Shown(found, [Day(day, _word(day, today), list(of_day)) for day, of_day in days])
 
 
-def menus(project: Project, user: User, params: Params) -> Sequence[Menu]:
+def menus(project: Project, user: User, params: AuditParams) -> Sequence[Menu]:
     """Return the actors and the actions that are recorded. Three queries."""
     rows = queries.readable(project, user).order_by()
     names = queries.token_names(project)
@@ -86,7 +86,7 @@ def menus(project: Project, user: User, params: Params) -> Sequence[Menu]:
     )
 
 
-def chunks(project: Project, user: User, params: Params, now: datetime) -> Iterator[Sequence[AuditItem]]:
+def chunks(project: Project, user: User, params: AuditParams, now: datetime) -> Iterator[Sequence[AuditItem]]:
     """Return all entries that match, newest first, some at a time. One query, and one a chunk.
 
     All keys are read first, as 8 bytes each: the entry of the download itself is not part of it.
@@ -103,10 +103,10 @@ def _chunks(project: Project, pks: array[int]) -> Iterator[Sequence[AuditItem]]:
         yield queries.items(project, [entries[pk] for pk in some if pk in entries])
 
 
-def _row(entry: AuditEntry, names: Mapping[str, str]) -> Row:
+def _row(entry: AuditEntry, names: Mapping[str, str]) -> AuditRow:
     described = describe(entry.action)
     name = names.get(entry.actor) if entry.actor_kind == "token" else None
-    return Row(
+    return AuditRow(
         pk=entry.pk,
         at=entry.at,
         kind=entry.actor_kind,

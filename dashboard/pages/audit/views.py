@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from dashboard.pages.audit import download, queries
-from dashboard.pages.audit.params import FILTERS, Params
+from dashboard.pages.audit.params import FILTERS, AuditParams
 from dashboard.security.access import member, require, rights
 from dashboard.security.list_exports import exports
 from dashboard.security.signins import zone_of
@@ -29,7 +29,7 @@ from recorder.models import Project
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the entries that match the query string, newest first."""
     user = require(request, project, Right.READ_AUDIT)
-    params = Params.parse(request.GET)
+    params = AuditParams.parse(request.GET)
     path = reverse("audit", args=[project.slug])
     zone = zone_of(request)
     search = Search("q", "Filter the audit log", "Person, token, target, address", value=params.q)
@@ -54,7 +54,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
 def as_file(request: HttpRequest, project: Project, suffix: LinesSuffix) -> HttpResponseBase:
     """Download all entries that match the query string."""
     user = require(request, project, Right.READ_AUDIT)
-    params = Params.parse(request.GET)
+    params = AuditParams.parse(request.GET)
     if params.notes:  # no page says so: a file of more than was asked for would go unnoticed
         return refused(request, " ".join(params.notes))
     chunks = queries.chunks(project, user, params, timezone.now())

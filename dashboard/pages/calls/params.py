@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 from dashboard.query_language.box import Parsed, parsed
 from dashboard.shared.session_filter import TOKENS
 from dashboard.shared.time_functions import microseconds
-from dashboard.web.filters import Page
+from dashboard.web.filters import FilterPage
 from dashboard.web.keyset import RECORDED, Cursor, Order
 from dashboard.web.query_params import Address, Reading
 from dashboard.web.time_range import read_range
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 WINDOWS = ("24h", "7d", "30d", "90d", "all")
 USUAL = "7d"
-FILTERS = Page(filters=(), windows=WINDOWS)
+FILTERS = FilterPage(filters=(), windows=WINDOWS)
 TURN_ERRORS = F("tool_errors") + Case(When(error="", then=Value(0)), default=Value(1))
 _OF_TURNS: Mapping[str, Combinable] = {
     "tokens": TOKENS,

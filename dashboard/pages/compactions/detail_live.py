@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import DirtyPanels, Page
+    from dashboard.live.viewer import DirtyPanels, LivePage
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -34,7 +34,7 @@ class CompactionPage:
         return [(CONTENT, [self.pk]), (EFFECT, [self.pk])]
 
 
-def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page of a socket URL. Raises Http404 if the compaction is not in the session."""
     session, pk = (whole_number(params.get(name, "")) or 0 for name in ("session", "compaction"))
     if not detail.is_of(project.pk, session, pk):

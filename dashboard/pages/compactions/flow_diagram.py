@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from dashboard.compaction_analysis.message_zones import Comparison, Kind, Row, Zone
+from dashboard.compaction_analysis.message_zones import Comparison, Kind, MessageGroup, Zone
 from dashboard.compaction_analysis.messages import Message
 
 RUN_MAX, RUN_HEAD, RUN_TAIL = 10, 6, 2  # a longer run of one kind shows only its first and last rows
@@ -19,11 +19,11 @@ TEXT_MAX = 16_000  # characters of an expanded message
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MessageRow:
     """One row on the left: a group of messages, or the number of folded groups."""
 
     kind: Kind
-    row: Row | None = None
+    row: MessageGroup | None = None
     folded: int = 0  # groups
     size: int | None = None
     is_cut: bool = False
@@ -104,7 +104,7 @@ class Flow:
     """The whole diagram."""
 
     comparison: Comparison
-    lines: Sequence[Line]
+    lines: Sequence[MessageRow]
     cards: Sequence[Card]
     ribbons: Sequence[Ribbon]
     rest: int  # empty rows below the last on the left
@@ -126,9 +126,9 @@ def flow(comparison: Comparison) -> Flow:
     )
 
 
-def _lines(rows: Sequence[Row]) -> list[Line]:
+def _lines(rows: Sequence[MessageGroup]) -> list[MessageRow]:
     """Return the rows; long runs of one kind are folded in the middle, rows beyond ROWS_MAX at the end."""
-    lines: list[Line] = []
+    lines: list[MessageRow] = []
     for _, run in groupby(rows, key=lambda row: (row.kind, row.is_cut)):
         members = list(run)
         folded = members[RUN_HEAD:-RUN_TAIL] if len(members) > RUN_MAX else []
@@ -143,16 +143,16 @@ def _lines(rows: Sequence[Row]) -> list[Line]:
     return [*shown, _folded([row for row in rows if row.first > after])]
 
 
-def _line(row: Row) -> Line:
-    return Line(row.kind, row, size=row.size, is_cut=row.is_cut)
+def _line(row: MessageGroup) -> MessageRow:
+    return MessageRow(row.kind, row, size=row.size, is_cut=row.is_cut)
 
 
-def _folded(rows: Sequence[Row]) -> Line:
+def _folded(rows: Sequence[MessageGroup]) -> MessageRow:
     size = None if any(row.size is None for row in rows) else sum(row.size or 0 for row in rows)
-    return Line(rows[0].kind, folded=len(rows), size=size, is_cut=rows[0].is_cut)
+    return MessageRow(rows[0].kind, folded=len(rows), size=size, is_cut=rows[0].is_cut)
 
 
-def _cards(zones: Sequence[Zone], lines: Sequence[Line]) -> list[Card]:
+def _cards(zones: Sequence[Zone], lines: Sequence[MessageRow]) -> list[Card]:
     """Return the cards, each as high as its text; spare height is shared in proportion to their rows."""
     least = [_span(zone) for zone in zones]
     room = len(lines) - sum(least)
@@ -168,7 +168,7 @@ def _span(zone: Zone) -> int:
     return 1 + (zone.kind != "drop") + (min(len(zone.cuts), CUTS_MAX) + 1) // 2 + inserted
 
 
-def _ribbons(lines: Sequence[Line], cards: Sequence[Card], height: int) -> list[Ribbon]:
+def _ribbons(lines: Sequence[MessageRow], cards: Sequence[Card], height: int) -> list[Ribbon]:
     """Return a ribbon from each run of rows to its part of their card."""
     tops: dict[Kind, tuple[float, float]] = {}  # y of the next ribbon at the card, height of a row there
     at = 0

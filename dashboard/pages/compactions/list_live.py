@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import Page
+    from dashboard.live.viewer import LivePage
     from recorder.models import Project
 
 COMPACTIONS = Kind(
@@ -29,6 +29,6 @@ COMPACTIONS = Kind(
 )
 
 
-def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page of a socket URL."""
     return OpenList.reopened(COMPACTIONS, project.pk, Filters.parse(params, user.pk), params)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dashboard.query_language.box import parsed
 from dashboard.query_language.choices import MenuKey, MenuKeys, chosen
-from dashboard.web.filters import Filter, Page
+from dashboard.web.filters import Filter, FilterPage
 from dashboard.web.keyset import Cursor, Order
 from dashboard.web.lists.address import ListAddress, read_view
 from dashboard.web.lists.columns import Column, Columns
@@ -47,7 +47,7 @@ COLUMNS = Columns(
         Column("loops", "Loops shortened", is_right=True, is_usual=False),
     ),
 )
-FILTERS = Page(
+FILTERS = FilterPage(
     filters=(Filter("session", "session"),),
     windows=WINDOWS,
 )

@@ -11,7 +11,7 @@ from dashboard.comparison.config_differences import SettingsSection, differences
 from dashboard.comparison.queries import MOST
 from dashboard.comparison.turn_section import TurnSection
 from dashboard.comparison.turn_table import Branch, signed, table
-from dashboard.pages.compare.params import Params
+from dashboard.pages.compare.params import CompareParams
 from dashboard.pages.compare.requests import Request, request_differences
 from dashboard.rendering.number_format import NONE, duration, exact, money, ratio
 from dashboard.shared.config_labels import Chip
@@ -100,7 +100,7 @@ class Comparison:
         return any(column.side.has_more_turns for column in self.columns)
 
 
-def comparison(what: What, sides: Sequence[Side], params: Params) -> Comparison:
+def comparison(what: What, sides: Sequence[Side], params: CompareParams) -> Comparison:
     """Compare sessions or loops in this order."""
     differing, equal = differences([side.snapshots for side in sides])
     differing_requests, equal_requests = request_differences([side.request for side in sides])

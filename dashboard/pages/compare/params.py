@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Params:
+class CompareParams:
     """Primary keys without repetitions, 0 for a word that is none; how turns are shown."""
 
     of: tuple[int, ...] = ()
@@ -23,7 +23,7 @@ class Params:
     row: int = 1  # first row of the page of turns
 
     @classmethod
-    def parse(cls, params: QueryDict) -> Params:
+    def parse(cls, params: QueryDict) -> CompareParams:
         """Parse a query string."""
         return cls(
             of=tuple(dict.fromkeys(whole_number(word) or 0 for word in params.getlist("of"))),

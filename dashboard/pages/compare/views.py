@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from dashboard.pages.compare.figures import Comparison, comparison
-from dashboard.pages.compare.params import Params
+from dashboard.pages.compare.params import CompareParams
 from dashboard.pages.compare.queries import loops as loop_queries
 from dashboard.pages.compare.queries import sessions as session_queries
 from dashboard.security.access import HtmxRequest, member
@@ -21,7 +21,7 @@ from recorder.models import LoopRecord, Project, Session
 @vary_on_headers("HX-Request")
 def sessions(request: HtmxRequest, project: Project) -> HttpResponse:
     """Show two to four sessions side by side, each one of the project; to htmx, the rows `row` selects."""
-    params = Params.parse(request.GET)
+    params = CompareParams.parse(request.GET)
     context = {"project": project, "page": "sessions", "params": params, "several": "sessions"}
     if not params.is_comparison:
         return _not_compared(request, context)
@@ -40,7 +40,7 @@ def sessions(request: HtmxRequest, project: Project) -> HttpResponse:
 @vary_on_headers("HX-Request")
 def loops(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
     """Show two to four loops of a session side by side; to htmx, the rows `row` selects."""
-    params = Params.parse(request.GET)
+    params = CompareParams.parse(request.GET)
     try:
         session = loop_queries.session_of(project, pk)
         context = {"project": project, "page": "sessions", "params": params, "session": session}

@@ -7,7 +7,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import QueryDict
 
 from dashboard.live.panel import Panel
-from dashboard.live.viewer import DirtyPanels, Page
+from dashboard.live.viewer import DirtyPanels, LivePage
 from dashboard.pages.connect.queries import arrivals, token_of
 from recorder.models import Project
 from recorder.pubsub.invalidation import Invalidation
@@ -27,7 +27,7 @@ class ConnectPage:
         return [(ARRIVAL, list(self.tokens))] if self.tokens and is_due else []
 
 
-def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page of a socket URL; a token of another project is none."""
     token = token_of(project.pk, params.get("token", ""))
     return ConnectPage(project.pk, [token] if token else [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dashboard.pages.context.params import Params
+from dashboard.pages.context.params import ContextPageParams
 from dashboard.pages.context.words import LABELS, css
 from dashboard.shared.ledger.words import change_words
 from dashboard.shared.ledger_sums.figures import PeriodLedger
@@ -23,7 +23,7 @@ class ChangeRow:
     href: str
 
 
-def change_rows(ledger: PeriodLedger, params: Params) -> list[ChangeRow]:
+def change_rows(ledger: PeriodLedger, params: ContextPageParams) -> list[ChangeRow]:
     """Return the rows, the largest loss first; each links to the sessions that lost by its cause."""
     found = [
         ChangeRow(

@@ -31,7 +31,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CauseRow:
     """One cause in a bar's readout."""
 
     verdict: str
@@ -50,12 +50,12 @@ class Bar:
     label: str  # below the axis; "" where there is no room
     is_always_labelled: bool  # on narrow screens, too
     parts: tuple[Part, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[CauseRow, ...]
     loss: Loss
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class GridLine:
     """A horizontal line at a round amount; the first is the axis."""
 
     y: float
@@ -66,7 +66,7 @@ class Line:
 class Chart:
     """The chart of a period; `unit` is day, or the days of a bar."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[GridLine, ...]
     bars: tuple[Bar, ...]
     unit: str
 
@@ -80,7 +80,7 @@ def chart(ledger: PeriodLedger) -> Chart:
     highest = max((sum(_value(loss, ledger) for loss in found) for found in losses), default=0)
     amounts = amounts_up_to(highest, LINES)
     rise = (BOTTOM - TOP) / (len(amounts) - 1)
-    lines = tuple(Line(round(BOTTOM - n * rise, 2), amount) for n, amount in enumerate(amounts))
+    lines = tuple(GridLine(round(BOTTOM - n * rise, 2), amount) for n, amount in enumerate(amounts))
     scale = (BOTTOM - TOP) / lines[-1].value
     lines = lines if highest else lines[:1]  # without a loss there is nothing to scale
     bars = [_bar(ledger, groups, n, losses[n], scale) for n in range(len(groups))]
@@ -98,7 +98,7 @@ def _bar(
     first, last = groups[n][0], groups[n][-1]
     every, narrow = ceil(len(groups) / LABELS_WIDE), ceil(len(groups) / LABELS_NARROW)
     rows = tuple(
-        Row(cause.verdict, LABELS[cause.verdict], css(cause.verdict), loss)
+        CauseRow(cause.verdict, LABELS[cause.verdict], css(cause.verdict), loss)
         for cause, loss in zip(ledger.causes, losses, strict=True)
     )
     whole = Loss(*(sum(getattr(loss, name) for loss in losses) for name in ("calls", "tokens", "nano")))

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from dashboard.live.panel import Panel
 from dashboard.pages.context import queries
-from dashboard.pages.context.params import Params
+from dashboard.pages.context.params import ContextPageParams
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import DirtyPanels, Page
+    from dashboard.live.viewer import DirtyPanels, LivePage
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -22,7 +22,7 @@ FIGURES_MS = 10_000
 
 
 @lru_cache(maxsize=256)
-def figures_panel(params: Params) -> Panel:
+def figures_panel(params: ContextPageParams) -> Panel:
     """Return the panel of all figures; pages with equal parameters share one rendering."""
     return Panel("context/figures", partial(queries.pages, params), min_interval_ms=FIGURES_MS)
 
@@ -32,7 +32,7 @@ class ContextLive:
     """An open page."""
 
     project: int
-    params: Params
+    params: ContextPageParams
 
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         if touched is None or touched.ledgers or touched.wastes or touched.deleted:
@@ -40,9 +40,9 @@ class ContextLive:
         return []
 
 
-def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page of a socket URL."""
-    return ContextLive(project.pk, Params.parse(params))
+    return ContextLive(project.pk, ContextPageParams.parse(params))
 
 
 def draw(page: ContextLive) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dashboard.pages.context.words import LABELS
 from dashboard.shared.ledger_sums.queries.sums import Scope
 from dashboard.web import time_range
-from dashboard.web.filters import Filter, Page
+from dashboard.web.filters import Filter, FilterPage
 from dashboard.web.query_params import Address, Reading
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ SINCE = {"7d": 7, "14d": 14, "30d": 30}  # days with the current one; a sum is n
 USUAL = "7d"
 DAYS_MAX = 366  # of a custom range, its newest
 NARROW = ("agent", "version", "model")
-FILTERS = Page(
+FILTERS = FilterPage(
     filters=(*(Filter(name, name) for name in NARROW), Filter("cause", "cause", LABELS, is_single=True)),
     windows=tuple(SINCE),
     keeps=("since", "until"),
@@ -27,7 +27,7 @@ FILTERS = Page(
 
 
 @dataclass(frozen=True, slots=True)
-class Params(Address):
+class ContextPageParams(Address):
     """The page's query string. `notes` name the parameters that were invalid and ignored."""
 
     since: str = USUAL
@@ -39,7 +39,7 @@ class Params(Address):
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
-    def parse(cls, params: QueryDict) -> Params:
+    def parse(cls, params: QueryDict) -> ContextPageParams:
         """Parse a query string; an invalid parameter is ignored and becomes a note."""
         read = Reading(params)
         since, until = time_range.read_range(read, SINCE, USUAL)

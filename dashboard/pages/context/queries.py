@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from dashboard.pages.context.changes import ChangeRow, a_week, change_rows
 from dashboard.pages.context.chart import Chart, chart, day_words
-from dashboard.pages.context.params import NARROW, Params
+from dashboard.pages.context.params import NARROW, ContextPageParams
 from dashboard.pages.context.request_rows import RequestRow, request_rows
 from dashboard.pages.context.session_rows import (
     SessionRow,
@@ -24,7 +24,7 @@ from dashboard.query_language import print_query
 from dashboard.query_language.choices import Pair, choose, is_valid
 from dashboard.shared.ledger.words import change_words
 from dashboard.shared.ledger_sums.figures import PeriodLedger, Version
-from dashboard.shared.ledger_sums.floors import Step
+from dashboard.shared.ledger_sums.floors import FloorStep
 from dashboard.shared.ledger_sums.queries import sums
 from dashboard.shared.ledger_sums.queries.requests import LISTED, DearRequests, dear_requests
 from dashboard.shared.ledger_sums.queries.sums import Scope
@@ -66,7 +66,7 @@ class ContextPage:
     """Everything below the filters; root of the panel context/figures."""
 
     slug: str
-    params: Params
+    params: ContextPageParams
     scope: Scope
     ledger: PeriodLedger
     chart: Chart
@@ -77,7 +77,7 @@ class ContextPage:
     waste: PeriodWaste
     wasteful: Sequence[WastefulSession]
     dear: DearRequests
-    floors: Sequence[Step]
+    floors: Sequence[FloorStep]
 
     @property
     def requests(self) -> list[RequestRow]:
@@ -243,7 +243,7 @@ class ContextPage:
         return links.sessions(self.slug, q=query, **bounds)
 
 
-def page(project: Project, params: Params, now: datetime, count: int = SESSIONS) -> ContextPage:
+def page(project: Project, params: ContextPageParams, now: datetime, count: int = SESSIONS) -> ContextPage:
     """Return the figures of a project, with `count` sessions; 0 for all. Twenty-two queries at most."""
     scope = params.scope(project.pk, now)
     ledger = sums.read(scope)
@@ -270,7 +270,7 @@ def page(project: Project, params: Params, now: datetime, count: int = SESSIONS)
     )
 
 
-def pages(params: Params, projects: Collection[int]) -> Mapping[int, ContextPage]:
+def pages(params: ContextPageParams, projects: Collection[int]) -> Mapping[int, ContextPage]:
     """Return the figures of projects up to now."""
     now = timezone.now()
     return {project.pk: page(project, params, now) for project in Project.objects.filter(pk__in=projects)}
@@ -283,7 +283,7 @@ def progress(project: int) -> Progress:
     return Progress(max(0, total - cursor), total)
 
 
-def menus(project: int, params: Params, now: datetime) -> list[Menu]:
+def menus(project: int, params: ContextPageParams, now: datetime) -> list[Menu]:
     """Return the menus: recorded values of the period, and the current selection. One query."""
     offered = sums.choices(params.scope(project, now))
     return [Menu(name.capitalize(), options(name, offered[name], getattr(params, name))) for name in NARROW]

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard.live.cached_value import cached
 from dashboard.pages.context import csv_export, live, queries
-from dashboard.pages.context.params import FILTERS, USUAL, Params
+from dashboard.pages.context.params import FILTERS, USUAL, ContextPageParams
 from dashboard.security.access import member
 from dashboard.security.list_exports import exports
 from dashboard.web import links
@@ -28,7 +28,7 @@ CACHED_S = 60  # for the next requests of the same figures
 @remembers_period(FILTERS.windows, USUAL)
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show what the context of the selected days cost, and why caches were missed."""
-    params = Params.parse(request.GET)
+    params = ContextPageParams.parse(request.GET)
     address = links.page("context", project.slug)
     now = timezone.now()
     query = f"{now.date()} {queries.progress(project.pk).waiting} {sorted(params.pairs().items())}"
@@ -50,7 +50,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
 @exports("context")
 def download(request: HttpRequest, project: Project, suffix: Suffix) -> HttpResponseBase:
     """Download what the page shows, with all sessions that lost anything."""
-    params = Params.parse(request.GET)
+    params = ContextPageParams.parse(request.GET)
     found = queries.page(project, params, timezone.now(), count=0)
     file = Download("context", project.slug, params, csv_export.COLUMNS)
     return respond(request, file, [list(csv_export.rows(found))], suffix)

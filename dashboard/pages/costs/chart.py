@@ -50,7 +50,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReadoutRow:
     """One row of a bar's readout."""
 
     series: Series
@@ -65,17 +65,17 @@ class Bar:
     label: str  # axis label; "" where there is no room
     is_always_labelled: bool  # labelled on narrow screens too
     parts: tuple[Part, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ReadoutRow, ...]
     total: int
 
     @property
-    def readout(self) -> list[Row]:
+    def readout(self) -> list[ReadoutRow]:
         """Return the rows from top to bottom."""
         return list(reversed(self.rows))
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class GridLine:
     """A horizontal grid line and its amount."""
 
     y: float
@@ -86,7 +86,7 @@ class Line:
 class Chart:
     """The whole chart; the first line is the axis."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[GridLine, ...]
     bars: tuple[Bar, ...]
     series: tuple[Series, ...]
     unit: str  # hour, day or week
@@ -111,11 +111,11 @@ def chart(period: Period, series: Sequence[Series]) -> Chart:
     return Chart(lines, bars, shown, period.unit)
 
 
-def _lines(highest: int) -> tuple[Line, ...]:
+def _lines(highest: int) -> tuple[GridLine, ...]:
     """Return grid lines at round amounts, the last at or above the highest bar."""
     amounts = amounts_up_to(highest, LINES)
     rise = (BOTTOM - TOP) / (len(amounts) - 1)
-    return tuple(Line(round(BOTTOM - n * rise, 2), amount) for n, amount in enumerate(amounts))
+    return tuple(GridLine(round(BOTTOM - n * rise, 2), amount) for n, amount in enumerate(amounts))
 
 
 def _bar(period: Period, n: int, series: Sequence[Series], scale: float) -> Bar:
@@ -126,7 +126,7 @@ def _bar(period: Period, n: int, series: Sequence[Series], scale: float) -> Bar:
         label=_label(period, n) if n % every == 0 else "",
         is_always_labelled=n % narrow == 0,
         parts=_parts([(item.name.css, item.values[n]) for item in series], scale),
-        rows=tuple(Row(item, item.values[n]) for item in series),
+        rows=tuple(ReadoutRow(item, item.values[n]) for item in series),
         total=sum(item.values[n] for item in series),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from dashboard.pages.costs.figures import Figures
-from dashboard.pages.costs.params import Params
+from dashboard.pages.costs.params import CostsParams
 from dashboard.web.csv_response import Cell
 
 ROWS_MAX = 10_000
@@ -17,7 +17,7 @@ COLUMNS = (
 )
 
 
-def header(params: Params) -> Sequence[str]:
+def header(params: CostsParams) -> Sequence[str]:
     return params.by, *COLUMNS
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from dashboard.pages.costs.chart import Chart, Name, Series, chart
-from dashboard.pages.costs.params import Params, Period
+from dashboard.pages.costs.params import CostsParams, Period
 from dashboard.pages.costs.segments import Ledger, ledger
 from dashboard.pages.costs.totals import UsageTotals, change, total
 from dashboard.shared.series_colours import OTHERS
@@ -49,7 +49,7 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CostRow:
     """One row of the table."""
 
     name: Name
@@ -61,7 +61,7 @@ class Row:
         return (self.sum.error_rate or 0) >= FAILING_SHARE
 
 
-_VALUES: Mapping[str, Callable[[Row], float | None]] = {
+_VALUES: Mapping[str, Callable[[CostRow], float | None]] = {
     "loops": lambda row: row.sum.loops,
     "turns": lambda row: row.sum.turns,
     "input": lambda row: row.sum.uncached_tokens,
@@ -78,7 +78,7 @@ _VALUES: Mapping[str, Callable[[Row], float | None]] = {
 }  # of a row, by the column that sorts by it
 
 
-def in_order(rows: Sequence[Row], sort: str) -> list[Row]:
+def in_order(rows: Sequence[CostRow], sort: str) -> list[CostRow]:
     """Return rows in the order of an address; unknown values are last. Equal rows keep their order."""
     descends, name = sort.startswith("-"), sort.removeprefix("-")
     if name == "name":
@@ -92,11 +92,11 @@ def in_order(rows: Sequence[Row], sort: str) -> list[Row]:
 class Figures:
     """Tiles, chart, table and ledger of one period."""
 
-    params: Params
+    params: CostsParams
     sum: UsageTotals
     before: UsageTotals
     chart: Chart
-    rows: tuple[Row, ...]
+    rows: tuple[CostRow, ...]
     more: int  # rows that are not shown but are included in the sum
     ledger: Ledger
     sample: str
@@ -138,7 +138,7 @@ def ranked(sums: Mapping[Key, UsageTotals], count: int) -> list[Key]:
 
 
 def figures(
-    params: Params,
+    params: CostsParams,
     period: Period,
     usage_rows: Sequence[UsageRow],
     bars: Sequence[UsageRow],
@@ -151,7 +151,7 @@ def figures(
     for usage_row in bars:
         nanos[grouping.of(usage_row), usage_row.bar] += usage_row.usage.cost_nano or 0
     rows = [
-        Row(name, sums[key], grouping.times.get(key, Times()))
+        CostRow(name, sums[key], grouping.times.get(key, Times()))
         for key, name in grouping.names.items()
         if key in sums and not sums[key].is_nothing
     ]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from dashboard.live.panel import Panel
 from dashboard.pages.costs import queries
-from dashboard.pages.costs.params import Params
+from dashboard.pages.costs.params import CostsParams
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import DirtyPanels, Page
+    from dashboard.live.viewer import DirtyPanels, LivePage
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -23,7 +23,7 @@ PRICES_MS = 1_000
 
 
 @lru_cache(maxsize=256)
-def figures_panel(params: Params) -> Panel:
+def figures_panel(params: CostsParams) -> Panel:
     """Return the panel of all totals; pages with equal parameters share one rendering.
 
     The reader is one of them where the query's rows differ by who reads them.
@@ -39,7 +39,7 @@ class CostsPage:
     """An open costs page."""
 
     project: int
-    params: Params
+    params: CostsParams
 
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         prices = (PRICES, [self.project])
@@ -54,9 +54,9 @@ class CostsPage:
         return bool(self.params.q and (touched.sessions or touched.noted or touched.indexed))
 
 
-def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page of a socket URL."""
-    return CostsPage(project.pk, Params.parse(params, user.pk))
+    return CostsPage(project.pk, CostsParams.parse(params, user.pk))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dashboard.query_language import print_query
 from dashboard.query_language.box import parsed
 from dashboard.query_language.choices import MenuKey, MenuKeys, chosen, replace_value
 from dashboard.web import time_range
-from dashboard.web.filters import Page
+from dashboard.web.filters import FilterPage
 from dashboard.web.lists.address import ListAddress, read_view
 from dashboard.web.lists.heads import Head, heads
 from dashboard.web.query_params import Choices, Reading
@@ -26,7 +26,7 @@ USUAL = "7d"
 BY = ("config", "model", "agent", "session")
 HOURLY_MAX, DAILY_MAX, BARS_MAX = 48, 92, 60  # hours, days and bars of a custom period
 MENUS = MenuKeys((MenuKey("agent", "agent"), MenuKey("model", "model")))
-FILTERS = Page(filters=(), windows=tuple(SINCE), keeps=("since", "until", "by", "sort"))
+FILTERS = FilterPage(filters=(), windows=tuple(SINCE), keeps=("since", "until", "by", "sort"))
 HEADINGS = {  # of the table, by what sorts them; the first is named after the grouping
     "name": "",
     "loops": "Loops",
@@ -112,7 +112,7 @@ def custom_period(start: datetime, end: datetime) -> Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Params(ListAddress):
+class CostsParams(ListAddress):
     """The page's query string. `notes` name the parameters that were invalid and ignored."""
 
     since: str = USUAL
@@ -125,7 +125,7 @@ class Params(ListAddress):
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
-    def parse(cls, params: QueryDict, reader: int | None = None) -> Params:
+    def parse(cls, params: QueryDict, reader: int | None = None) -> CostsParams:
         """Parse a query string; an invalid parameter is ignored and becomes a note."""
         read = Reading(params)
         text = MENUS.text(read, params)

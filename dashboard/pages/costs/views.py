@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.pages.costs import csv_export, live, price_form, queries
-from dashboard.pages.costs.params import FILTERS, USUAL, Params
+from dashboard.pages.costs.params import FILTERS, USUAL, CostsParams
 from dashboard.query_language.box import fault_of, query_box
 from dashboard.security.access import HtmxRequest, may, member, require
 from dashboard.security.actor import actor_of
@@ -47,7 +47,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
 @member
 def accounts(request: HtmxRequest, project: Project) -> HttpResponse:
     """Show the reconciliation of totals: a fragment for htmx, else a page of its own."""
-    params = Params.parse(request.GET)
+    params = CostsParams.parse(request.GET)
     shown = {
         "project": project,
         "page": "costs",
@@ -120,7 +120,7 @@ def _posted_fields(request: HttpRequest) -> dict[str, str]:
 def _page(
     request: HttpRequest, project: Project, form: price_form.SubmittedForm, *, status: int = 200
 ) -> HttpResponse:
-    params = Params.parse(request.GET, request.user.pk)
+    params = CostsParams.parse(request.GET, request.user.pk)
     page = live.CostsPage(project.pk, params)
     address = links.page("costs", project.slug)
     context = {
@@ -144,7 +144,7 @@ def _page(
     return render(request, "costs/index.html", context, status=status)
 
 
-def _what_if(project: Project, params: Params) -> str:
+def _what_if(project: Project, params: CostsParams) -> str:
     """Return the link to What if for the same time range, and the agent if one is chosen."""
     agents = params.chosen.get("agent", ())
     chosen = {"since": params.since, "until": params.until, "agent": agents[0] if len(agents) == 1 else ""}
@@ -152,7 +152,7 @@ def _what_if(project: Project, params: Params) -> str:
 
 
 def _back(request: HttpRequest, project: Project) -> HttpResponse:
-    query = Params.parse(request.GET).query
+    query = CostsParams.parse(request.GET).query
     return redirect(f"{reverse('costs', args=[project.slug])}{query}#prices")
 
 
@@ -161,7 +161,7 @@ def _back(request: HttpRequest, project: Project) -> HttpResponse:
 @exports("costs")
 def download(request: HttpRequest, project: Project, suffix: Suffix) -> HttpResponseBase:
     """Download the table with all rows."""
-    params = Params.parse(request.GET, request.user.pk)
+    params = CostsParams.parse(request.GET, request.user.pk)
     figures = queries.page(project, params, timezone.now(), rows=csv_export.ROWS_MAX).figures
     file = Download("costs", project.slug, params, csv_export.header(params), fault_of(params.q))
     return respond(request, file, [list(csv_export.rows(figures))], suffix)

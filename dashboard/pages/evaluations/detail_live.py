@@ -11,7 +11,7 @@ from django.http import Http404
 from dashboard.live.panel import Panel
 from dashboard.live.streaming_text import BLOCK
 from dashboard.notes import queries as notes
-from dashboard.pages.evaluations.detail_params import Params
+from dashboard.pages.evaluations.detail_params import DetailParams
 from dashboard.pages.evaluations.queries import comparison, header, judge, lanes, lookup
 from dashboard.pages.evaluations.queries.groups import Group
 from dashboard.web.query_params import whole_number
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import DirtyPanels, Page
+    from dashboard.live.viewer import DirtyPanels, LivePage
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -35,7 +35,7 @@ JUDGE = Panel("evaluations/judge", judge.judges)
 NOTES = Panel("evaluations/notes", notes.of_groups)
 
 
-def table_panel(params: Params, min_interval_ms: int = 0) -> Panel:
+def table_panel(params: DetailParams, min_interval_ms: int = 0) -> Panel:
     """Return the panel of the table with these parameters."""
     return Panel("evaluations/table", comparison.Tables(params), min_interval_ms=min_interval_ms)
 
@@ -46,7 +46,7 @@ class EvaluationPage:
 
     project: int
     group: int
-    params: Params
+    params: DetailParams
     _session: int = 0
     _is_stale: bool = False  # the session is, so that its next event changes the state of all branches
     _branches: frozenset[int] = frozenset()
@@ -101,7 +101,7 @@ class EvaluationPage:
         return HEAD, LANES, table_panel(self.params), JUDGE, NOTES
 
 
-def drawn(group: Group, params: Params) -> Mapping[str, str]:
+def drawn(group: Group, params: DetailParams) -> Mapping[str, str]:
     """Render the panels of a page from one reading of its group, by the last part of their name."""
     pk = group.record.pk
     values = {
@@ -114,9 +114,9 @@ def drawn(group: Group, params: Params) -> Mapping[str, str]:
     return {panel.name.partition("/")[2]: panel.fragment(pk, value) for panel, value in values.items()}
 
 
-def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page of a socket URL. Raises Http404 if the group is not in the project."""
     group = whole_number(params.get("group", "")) or 0
     if not lookup.is_of(project.pk, group):
         raise Http404
-    return EvaluationPage(project.pk, group, Params.parse(params))
+    return EvaluationPage(project.pk, group, DetailParams.parse(params))

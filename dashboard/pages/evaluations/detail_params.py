@@ -19,7 +19,7 @@ SHOWN_DEFAULT = 3  # shown by default when there are more than SHOWN_MAX
 
 
 @dataclass(frozen=True, slots=True)
-class Params:
+class DetailParams:
     """Query parameters; `branches` are numbers from 1, empty for the default selection."""
 
     answer: Answer = "rendered"
@@ -28,7 +28,7 @@ class Params:
     row: int = 1  # first row of the page of turns
 
     @classmethod
-    def parse(cls, params: QueryDict) -> Params:
+    def parse(cls, params: QueryDict) -> DetailParams:
         """Parse a query string."""
         answer = params.get("answer", "")
         words = [word for value in params.getlist("branches") for word in value.split(",")]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import Page
+    from dashboard.live.viewer import LivePage
     from recorder.models import Project
 
 EVALUATIONS = Kind(
@@ -28,11 +28,11 @@ EVALUATIONS = Kind(
 )
 
 
-def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page of a socket URL."""
     return OpenList.reopened(EVALUATIONS, project.pk, Filters.parse(params, user.pk), params)
 
 
-def open_shared(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_shared(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page of a share link's socket: no row is shown that does not match the parameters."""
     return OpenList.reopened_strictly(EVALUATIONS, project.pk, Filters.parse(params), params)

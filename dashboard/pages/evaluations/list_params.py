@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dashboard.query_language.box import parsed
 from dashboard.query_language.choices import EACH, MenuKey, MenuKeys, chosen
-from dashboard.web.filters import Filter, Page
+from dashboard.web.filters import Filter, FilterPage
 from dashboard.web.keyset import Cursor, Order
 from dashboard.web.lists.address import ListAddress, read_view
 from dashboard.web.lists.columns import Column, Columns
@@ -53,7 +53,7 @@ COLUMNS = Columns(
         Column("count", "Number of branches", is_right=True, is_usual=False),
     ),
 )
-FILTERS = Page(
+FILTERS = FilterPage(
     filters=(Filter("session", "session"),),
     windows=WINDOWS,
 )

@@ -61,7 +61,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FigureRow:
     """One figure of all branches."""
 
     name: str
@@ -74,7 +74,7 @@ class Row:
         return f"{self.better.capitalize()} is better" if self.better else ""
 
 
-def results(branches: Sequence[Figures]) -> list[Row]:
+def results(branches: Sequence[Figures]) -> list[FigureRow]:
     """Return the rows. A branch that did not start has no figures; only a completed branch can be best."""
     return [_row(branches, row) for row in _rows(branches)]
 
@@ -125,7 +125,7 @@ def _bucket(n: int, kind: Kind) -> _Row:
     )
 
 
-def _row(branches: Sequence[Figures], row: _Row) -> Row:
+def _row(branches: Sequence[Figures], row: _Row) -> FigureRow:
     values = [row.value(branch) if branch.has_started else None for branch in branches]
     texts = [row.text(branch) if branch.has_started else NONE for branch in branches]
     can_be_best = [
@@ -140,4 +140,4 @@ def _row(branches: Sequence[Figures], row: _Row) -> Row:
         Figure(text, titles[n], n in best_indexes, round(100 * value / top, 2) if value and top else 0)
         for n, (value, text) in enumerate(zip(values, texts, strict=True))
     ]
-    return Row(row.name, figures, row.better, row.tone)
+    return FigureRow(row.name, figures, row.better, row.tone)

@@ -11,7 +11,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from dashboard.live.paged_list import OpenList, listing, newest
 from dashboard.pages.evaluations.detail_live import drawn
-from dashboard.pages.evaluations.detail_params import Params
+from dashboard.pages.evaluations.detail_params import DetailParams
 from dashboard.pages.evaluations.list_live import EVALUATIONS
 from dashboard.pages.evaluations.list_params import COLUMNS, FILTERS, NEWEST, Filters
 from dashboard.pages.evaluations.queries import download as queries_download
@@ -37,7 +37,7 @@ def detail(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
     group = groups([pk]).get(pk)
     if group is None or group.project != project:
         raise Http404
-    params = Params.parse(request.GET)
+    params = DetailParams.parse(request.GET)
     if request.htmx:
         return render(request, "comparison/loaded_rows.html", {"section": turns_of(group, params)})
     context = {

@@ -15,7 +15,7 @@ PATH_MAX = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Params(Address):
+class FilesParams(Address):
     """The query string: which actions are listed, of which file, and from which one on."""
 
     action: str = ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
 
-from dashboard.pages.files.params import Params
+from dashboard.pages.files.params import FilesParams
 from dashboard.pages.files.queries import SessionFiles, Touched
 from dashboard.query_language import print_query
 from dashboard.query_language.choices import choose, is_valid
@@ -76,7 +76,7 @@ class Choice:
     is_chosen: bool
 
 
-def file_rows(slug: str, params: Params, found: Iterable[Touched]) -> list[FileRow]:
+def file_rows(slug: str, params: FilesParams, found: Iterable[Touched]) -> list[FileRow]:
     """Return the files, those with most changes first."""
     rows: dict[str, FileRow] = {}
     for each in found:
@@ -88,7 +88,7 @@ def file_rows(slug: str, params: Params, found: Iterable[Touched]) -> list[FileR
     return sorted(rows.values(), key=lambda row: (-row.changes, -row.reads, row.path))
 
 
-def matching(params: Params, found: Iterable[Touched]) -> list[Touched]:
+def matching(params: FilesParams, found: Iterable[Touched]) -> list[Touched]:
     """Return the touches that the parameters select."""
     return [
         each
@@ -111,7 +111,7 @@ def touch_rows(slug: str, session: int, shown: Sequence[Touched], codes: Mapping
     ]
 
 
-def choices(params: Params, files: SessionFiles) -> list[Choice]:
+def choices(params: FilesParams, files: SessionFiles) -> list[Choice]:
     """Return the switch of actions; those without a touch are left out."""
     of_path = [each for each in files.found if params.path in ("", each.touch.path)]
     counts = Counter(each.touch.action for each in of_path)

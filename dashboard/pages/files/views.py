@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard.pages.files import queries, rows
-from dashboard.pages.files.params import Params
+from dashboard.pages.files.params import FilesParams
 from dashboard.security.access import member
 from dashboard.web import links
 from recorder.models import Project, Session
@@ -21,7 +21,7 @@ def index(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
         session = queries.session_of(project.pk, pk)
     except Session.DoesNotExist as error:
         raise Http404 from error
-    params, found = Params.parse(request.GET), queries.files_of(session)
+    params, found = FilesParams.parse(request.GET), queries.files_of(session)
     listed = rows.matching(params, found.found)
     first = (params.page - 1) * rows.A_PAGE
     shown = listed[first : first + rows.A_PAGE]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dashboard.pages.flame.build import WORDS
 from dashboard.pages.flame.layout import Box, layout
-from dashboard.pages.flame.params import MEASURES, Measure, Params
+from dashboard.pages.flame.params import MEASURES, FlameParams, Measure
 from dashboard.pages.flame.tree import Amounts, Node, Place, added, leaves, path_to, sliced
 from dashboard.rendering.number_format import duration, exact, money, percent, plural
 from dashboard.shared.costs import usd
@@ -104,14 +104,14 @@ class Figure:
     merged: int = 0  # nodes that are drawn in groups
 
 
-def shown(root: Node, params: Params) -> tuple[Sequence[Node], Node]:
+def shown(root: Node, params: FlameParams) -> tuple[Sequence[Node], Node]:
     """Return the path to the node that is enlarged, and the part of it that is drawn."""
     wanted, part = params.part
     path = path_to(root, wanted) if wanted else [root]
     return path, sliced(path[-1], part)
 
 
-def wide_turns(root: Node, params: Params, *, least: float) -> Sequence[int]:
+def wide_turns(root: Node, params: FlameParams, *, least: float) -> Sequence[int]:
     """Return the turns that are at least as many percent wide, and the one that is enlarged."""
     path, node = shown(root, params)
     boxes = layout(node, params.by)
@@ -119,7 +119,7 @@ def wide_turns(root: Node, params: Params, *, least: float) -> Sequence[int]:
     return [pk for each in (*wide, *path) for pk in each.turns]
 
 
-def figure(root: Node, params: Params, url_of: UrlOf) -> Figure:
+def figure(root: Node, params: FlameParams, url_of: UrlOf) -> Figure:
     """Return the drawing of a tree."""
     path, node = shown(root, params)
     boxes = layout(node, params.by)
@@ -169,7 +169,7 @@ def difference(here: Amounts, there: Amounts, measure: Measure) -> str:
     return f"{sign}{amount(absolute, measure)}"
 
 
-def _shape(box: Box, root: Node, params: Params, url_of: UrlOf, *, is_part: bool) -> Shape:
+def _shape(box: Box, root: Node, params: FlameParams, url_of: UrlOf, *, is_part: bool) -> Shape:
     measure, is_compared = params.by, params.other is not None
     here, there = added(n.amounts for n in box.nodes), added(n.other for n in box.nodes)
     name = box.node.name if box.node is not None else f"{len(box.nodes):,} more"
@@ -240,7 +240,7 @@ def _css(box: Box) -> str:
     return f"flame-{CSS.get(kind, kind)}"
 
 
-def _url(box: Box, root: Node, params: Params, url_of: UrlOf, *, is_part: bool) -> str:
+def _url(box: Box, root: Node, params: FlameParams, url_of: UrlOf, *, is_part: bool) -> str:
     """Return the link of a box: it is enlarged; one without parts leads to its turn."""
     if box.node is None:
         parent = box.parent or root

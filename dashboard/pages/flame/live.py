@@ -15,7 +15,7 @@ from django.http import Http404
 from dashboard.live.panel import Panel
 from dashboard.live.viewer import PageGone
 from dashboard.pages.flame.panel_view import Flames
-from dashboard.pages.flame.params import Params
+from dashboard.pages.flame.params import FlameParams
 from dashboard.pages.flame.queries.sessions import family, sessions
 from dashboard.web.query_params import whole_number
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import DirtyPanels, Page
+    from dashboard.live.viewer import DirtyPanels, LivePage
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -31,7 +31,7 @@ GRAPH_MS = 5_000
 
 
 @lru_cache(maxsize=256)
-def graph_panel(project: int, params: Params) -> Panel:
+def graph_panel(project: int, params: FlameParams) -> Panel:
     """Return the panel of the graph; pages with equal parameters share one rendering."""
     return Panel("flame/graph", Flames(project, params), min_interval_ms=GRAPH_MS)
 
@@ -42,7 +42,7 @@ class FlamePage:
 
     project: int
     session: int
-    params: Params
+    params: FlameParams
     _related: set[int] = field(default_factory=set)  # the drawn sessions, those of sub-agents with them
 
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
@@ -64,9 +64,9 @@ class FlamePage:
         return {self.session, *([self.params.other] if self.params.other is not None else [])}
 
 
-def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page of a socket URL. Raises Http404."""
-    page = FlamePage(project.pk, whole_number(params.get("session", "")) or 0, Params.parse(params))
+    page = FlamePage(project.pk, whole_number(params.get("session", "")) or 0, FlameParams.parse(params))
     if page.drawn - sessions(project.pk, page.drawn).keys():
         raise Http404
     return page

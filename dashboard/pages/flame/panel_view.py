@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dashboard.pages.flame.build import tree
 from dashboard.pages.flame.figure import NAMES, Figure, figure, wide_turns
-from dashboard.pages.flame.params import MEASURES, Params
+from dashboard.pages.flame.params import MEASURES, FlameParams
 from dashboard.pages.flame.queries.blocks import parts_of_turns
 from dashboard.pages.flame.queries.sessions import Moment, contexts, moment_of, records, sessions
 from dashboard.pages.flame.records import LEVELS, TURNS_MAX, Records
@@ -22,7 +22,7 @@ WITH_BLOCKS = 1.0  # percent of the width from which a turn is divided into its 
 class FlameView:
     """Root of the panel flame/graph."""
 
-    params: Params
+    params: FlameParams
     figure: Figure
     deeper: int  # sessions of sub-agents that were not read
     is_cut: bool
@@ -40,7 +40,7 @@ class Flames:
     """The query of the panel for pages with these parameters."""
 
     project: int
-    params: Params
+    params: FlameParams
 
     def __call__(self, pks: Collection[int]) -> Mapping[int, FlameView]:
         """Return what the panel shows. A session that no longer exists is left out.
@@ -62,7 +62,7 @@ class Flames:
         )
 
 
-def _figure(found: Sequence[Records], params: Params, url_of: Callable[[Place], str]) -> Figure:
+def _figure(found: Sequence[Records], params: FlameParams, url_of: Callable[[Place], str]) -> Figure:
     """Return the drawing: first without blocks, then with those of the turns that are wide enough."""
     turns = wide_turns(_tree(found), params, least=WITH_BLOCKS) if params.by != "time" else ()
     if turns:

@@ -18,7 +18,7 @@ _NODE = re.compile(r"([0-9a-f]{12})(?:\.(\d{1,6})-(\d{1,6}))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Params:
+class FlameParams:
     """What is drawn: `by` is the width, `node` the enlarged part, `other` a session to compare with."""
 
     by: Measure = "cost"
@@ -27,7 +27,7 @@ class Params:
     at: int | None = None  # as of this event
 
     @classmethod
-    def parse(cls, params: QueryDict) -> Params:
+    def parse(cls, params: QueryDict) -> FlameParams:
         """Parse a query string."""
         by, node = params.get("by", ""), params.get("node", "")
         return cls(

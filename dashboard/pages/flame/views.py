@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard.pages.flame import live
 from dashboard.pages.flame.figure import NAMES
-from dashboard.pages.flame.params import MEASURES, Params
+from dashboard.pages.flame.params import MEASURES, FlameParams
 from dashboard.pages.flame.queries.sessions import moment_of, session_of
 from dashboard.security.access import member
 from dashboard.web import links
@@ -19,7 +19,7 @@ from recorder.models import EventRecord, Project, Session
 @member
 def flame(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Show where the cost, the tokens or the time of a session went."""
-    params = Params.parse(request.GET)
+    params = FlameParams.parse(request.GET)
     try:
         session = session_of(project.pk, pk)
         other = None if params.other is None else session_of(project.pk, params.other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dashboard.pages.insights import queries
-from dashboard.pages.insights.params import NEWEST, Params
+from dashboard.pages.insights.params import NEWEST, InsightsParams
 from dashboard.web.lists.download import Value, chunked
 from recorder.models import Project
 
@@ -15,7 +15,7 @@ HEADER = (
 )
 
 
-def chunks(project: Project, params: Params) -> Iterator[Sequence[Sequence[Value]]]:
+def chunks(project: Project, params: InsightsParams) -> Iterator[Sequence[Sequence[Value]]]:
     """Yield the insights that match, in the order of the list. Three queries a chunk."""
 
     def read(pks: list[int]) -> list[Sequence[Value]]:
@@ -24,7 +24,7 @@ def chunks(project: Project, params: Params) -> Iterator[Sequence[Sequence[Value
     return chunked(NEWEST.sort(queries.matching(project.pk, params)), read)
 
 
-def _values(row: queries.Row) -> Sequence[Value]:
+def _values(row: queries.InsightRow) -> Sequence[Value]:
     return (
         *(row.pk, row.kind, row.agent_id, tuple(row.steps), row.about, row.text),
         *(row.times, row.worked, row.loops, row.median_ms, row.first_at, row.last_at),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dashboard.web.filters import Filter, Page
+from dashboard.web.filters import Filter, FilterPage
 from dashboard.web.keyset import Cursor, Order
 from dashboard.web.query_params import Address, Reading
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 KINDS = {"": "All", "procedure": "Procedures", "solution": "Error solutions", "fact": "Facts"}
 NEWEST = Order("last_at")
-FILTERS = Page(filters=(Filter("kind", "kind"), Filter("agent", "agent")), keeps=("dismissed",))
+FILTERS = FilterPage(filters=(Filter("kind", "kind"), Filter("agent", "agent")), keeps=("dismissed",))
 
 
 @dataclass(frozen=True, slots=True)
-class Params(Address):
+class InsightsParams(Address):
     """The query string; `undo` is the insight that was just dismissed or restored."""
 
     kind: str = ""
@@ -30,7 +30,7 @@ class Params(Address):
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
-    def parse(cls, params: QueryDict) -> Params:
+    def parse(cls, params: QueryDict) -> InsightsParams:
         """Parse a query string or the fields of a form."""
         read = Reading(params)
         return cls(

@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db.models import Q, QuerySet
 
 from dashboard.pages.insights import advice
-from dashboard.pages.insights.params import KINDS, Params
+from dashboard.pages.insights.params import KINDS, InsightsParams
 from dashboard.web import links
 from dashboard.web.filters import Menu, choices, options
 from recorder.core.content.text import clean
@@ -37,7 +37,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class InsightRow:
     """One insight."""
 
     pk: int
@@ -83,7 +83,7 @@ class Runs:
     try_at: datetime | None
 
 
-def matching(project: int, params: Params) -> QuerySet[Insight]:
+def matching(project: int, params: InsightsParams) -> QuerySet[Insight]:
     """Return the insights that match the parameters, unordered."""
     worth = Q(kind="procedure", times__gte=REPEATED, is_part=False) | Q(kind="solution", worked__gt=0)
     rows = Insight.objects.filter(worth | Q(kind="fact"), project=project)
@@ -93,7 +93,7 @@ def matching(project: int, params: Params) -> QuerySet[Insight]:
     return rows.filter(agent_id__in=params.agent) if params.agent else rows
 
 
-def rows(project: Project, pks: Sequence[int]) -> Sequence[Row]:
+def rows(project: Project, pks: Sequence[int]) -> Sequence[InsightRow]:
     """Return insights with their evidence. Three queries."""
     found = Insight.objects.filter(project=project).in_bulk(pks)
     drawn = [_row(found[pk]) for pk in pks if pk in found]
@@ -101,7 +101,7 @@ def rows(project: Project, pks: Sequence[int]) -> Sequence[Row]:
     return [_with_evidence(row, evidence.get(row.pk, [])) for row in drawn]
 
 
-def undoable(project: int, params: Params) -> Row | None:
+def undoable(project: int, params: InsightsParams) -> InsightRow | None:
     """Return the insight that was just dismissed or restored. One query at most."""
     if params.undo is None:
         return None
@@ -110,7 +110,7 @@ def undoable(project: int, params: Params) -> Row | None:
     return _row(row) if row else None
 
 
-def menus(project: int, params: Params) -> Sequence[Menu]:
+def menus(project: int, params: InsightsParams) -> Sequence[Menu]:
     """Return the kinds, and the agents that have insights of any kind. One query."""
     rows = matching(project, replace(params, kind="", agent=())).exclude(agent_id="").order_by("agent_id")
     agents = rows.values_list("agent_id", flat=True).distinct()[:AGENTS_MAX]
@@ -135,8 +135,8 @@ def runs(now: datetime) -> Runs:
     return Runs(at, row.done_at if row.begun_at else None, state, row.try_at)
 
 
-def _row(row: Insight) -> Row:
-    return Row(
+def _row(row: Insight) -> InsightRow:
+    return InsightRow(
         pk=row.pk,
         kind=row.kind,
         word=str(row.get_kind_display()),
@@ -158,13 +158,13 @@ def _row(row: Insight) -> Row:
     )
 
 
-def _with_evidence(row: Row, evidence: Sequence[Evidence]) -> Row:
+def _with_evidence(row: InsightRow, evidence: Sequence[Evidence]) -> InsightRow:
     """Return the row with its evidence; the text of an error is the latest one."""
     text = next((each.text for each in evidence if each.text), row.text)
     return replace(row, evidence=evidence, text=text)
 
 
-def _evidence(project: Project, rows: Collection[Row]) -> Mapping[int, list[Evidence]]:
+def _evidence(project: Project, rows: Collection[InsightRow]) -> Mapping[int, list[Evidence]]:
     kinds = {row.pk: row.kind for row in rows}
     kept: dict[int, list[InsightEvidence]] = defaultdict(list)
     for each in InsightEvidence.objects.filter(insight__in=kinds).order_by("-loop"):

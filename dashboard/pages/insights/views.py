@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard.live.paged_list import listing
 from dashboard.pages.insights import download as export
 from dashboard.pages.insights import queries
-from dashboard.pages.insights.params import FILTERS, NEWEST, Params
+from dashboard.pages.insights.params import FILTERS, NEWEST, InsightsParams
 from dashboard.security.access import member, require, rights
 from dashboard.security.actor import actor_of
 from dashboard.security.list_exports import exports
@@ -31,7 +31,7 @@ from recorder.operations import audit, scheduler
 @member
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the insights that match the query string."""
-    params = Params.parse(request.GET)
+    params = InsightsParams.parse(request.GET)
     found = listing(queries.matching(project.pk, params), params, NEWEST)
     context = {
         "project": project,
@@ -81,12 +81,12 @@ def consolidate(request: HttpRequest, project: Project) -> HttpResponse:
     require(request, project, Right.CONSOLIDATE_INSIGHTS)
     audit.record(project, actor_of(request), "consolidate", project.slug)
     scheduler.request(scheduler.CONSOLIDATE, timezone.now())
-    return redirect(links.insights(project.slug, **Params.parse(request.POST).pairs()))
+    return redirect(links.insights(project.slug, **InsightsParams.parse(request.POST).pairs()))
 
 
 def _back(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Redirect to the same list, with a link to undo the change."""
-    params = Params.parse(request.POST)
+    params = InsightsParams.parse(request.POST)
     undo = None if params.undo == pk else pk
     return redirect(links.insights(project.slug, **replace(params, undo=undo).pairs()))
 
@@ -96,6 +96,6 @@ def _back(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
 @exports("insights")
 def download(request: HttpRequest, project: Project, suffix: Suffix) -> HttpResponseBase:
     """Download all insights that match the query string."""
-    params = Params.parse(request.GET)
+    params = InsightsParams.parse(request.GET)
     file = Download("insights", project.slug, params, export.HEADER)
     return respond(request, file, export.chunks(project, params), suffix)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import DirtyPanels, Page
+    from dashboard.live.viewer import DirtyPanels, LivePage
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -60,6 +60,6 @@ class IntegrityPage:
         return [(panel, [self.project]) for panel in (counts_panel(self.filters), *panels(self.filters))]
 
 
-def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page of a socket URL."""
     return IntegrityPage(project.pk, Filters.parse(params))

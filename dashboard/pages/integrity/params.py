@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dashboard.web.filters import Filter, Page
+from dashboard.web.filters import Filter, FilterPage
 from dashboard.web.query_params import Address, Reading
 from dashboard.web.time_range import read_range
 
@@ -20,7 +20,7 @@ LISTS = {
     "unrecorded": "Spans without a record",
 }
 WINDOWS = ("24h", "7d", "30d", "90d", "all")
-FILTERS = Page(
+FILTERS = FilterPage(
     filters=(Filter("reason", "reason"), Filter("producer", "producer")),
     windows=WINDOWS,
     keeps=("list", "since", "until"),

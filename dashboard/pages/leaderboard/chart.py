@@ -62,7 +62,7 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FrontierLine:
     x1: float
     y1: float
     x2: float
@@ -72,7 +72,7 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Chart:
     marks: Sequence[Mark]
-    front: Sequence[Line]
+    front: Sequence[FrontierLine]
     across: Sequence[Tick]
     upwards: Sequence[Tick]
     is_log: bool
@@ -155,12 +155,12 @@ def _is_over(mark: Mark, other: Mark) -> bool:
     return is_near and abs(mark.label_y - other.label_y) < LINE
 
 
-def _steps(front: Sequence[Mark]) -> list[Line]:
+def _steps(front: Sequence[Mark]) -> list[FrontierLine]:
     """Return the frontier as a step line: the best win rate up to each cost."""
-    lines: list[Line] = []
+    lines: list[FrontierLine] = []
     for mark, following in pairwise(front):
-        lines.append(Line(mark.x, mark.y, following.x, mark.y))
-        lines.append(Line(following.x, mark.y, following.x, following.y))
+        lines.append(FrontierLine(mark.x, mark.y, following.x, mark.y))
+        lines.append(FrontierLine(following.x, mark.y, following.x, following.y))
     if not front:
         return []
-    return [*lines, Line(front[-1].x, front[-1].y, 100.0, front[-1].y)]
+    return [*lines, FrontierLine(front[-1].x, front[-1].y, 100.0, front[-1].y)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dashboard.pages.leaderboard.leaderboard import Row
+from dashboard.pages.leaderboard.leaderboard import ConfigRow
 from dashboard.shared.costs import usd
 from dashboard.shared.standings.tally import Standing
 from dashboard.web.csv_response import Cell
@@ -32,7 +32,7 @@ HEADER = (
 )
 
 
-def cells(row: Row) -> Sequence[Cell]:
+def cells(row: ConfigRow) -> Sequence[Cell]:
     """Return the cells of a config's row, in the order of `HEADER`."""
     standing, chip = row.standing, row.chip
     interval = standing.interval

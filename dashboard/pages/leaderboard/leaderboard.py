@@ -19,7 +19,7 @@ PAIRS_MAX = 40  # maximum number of pairs over all lineups
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ConfigRow:
     """One config in the table; `low`, `width` and `middle` place its interval bar, in percent."""
 
     chip: Chip
@@ -43,7 +43,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MatrixRow:
     """One row of the matrix; None for the config itself and for configs that it never met."""
 
     chip: Chip
@@ -85,7 +85,7 @@ class Instead:
 class Dot:
     """One config in the chart."""
 
-    row: Row
+    row: ConfigRow
     mark: Mark
 
 
@@ -93,7 +93,7 @@ class Dot:
 class Board:
     """All content of the page."""
 
-    rows: Sequence[Row]
+    rows: Sequence[ConfigRow]
     groups: int
     judged: int
     ruled: int
@@ -102,18 +102,18 @@ class Board:
     judges: int
     chance: float  # win rate in percent if all configs were equal
     chart: Chart | None
-    matrix: Sequence[Line]
+    matrix: Sequence[MatrixRow]
     tables: Sequence[Table]
     tested: int  # number of pairs, including those not shown
     seats: Sequence[Seats]
     instead: Sequence[Instead]
 
     @property
-    def leader(self) -> Row | None:
+    def leader(self) -> ConfigRow | None:
         return self.rows[0] if self.rows and self.rows[0].standing.rank else None
 
     @property
-    def cheapest_win(self) -> Row | None:
+    def cheapest_win(self) -> ConfigRow | None:
         """Return the ranked config with the lowest cost per win; None if a lower bound is below it."""
         winners = [row for row in self.rows if row.standing.rank and row.standing.wins]
         first = min(winners, key=_least_per_win, default=None)
@@ -139,7 +139,7 @@ class Board:
         return any(dot.mark.is_bound for dot in self.dots)
 
     @property
-    def left_out(self) -> Sequence[Row]:
+    def left_out(self) -> Sequence[ConfigRow]:
         """Return the configs that are not in the chart."""
         drawn = {mark.at for mark in self.chart.marks} if self.chart else set()
         return [row for at, row in enumerate(self.rows) if at not in drawn]
@@ -172,18 +172,20 @@ def board(results: Sequence[Result], p95_ms: Mapping[int, int], chips: Mapping[i
     )
 
 
-def _least_per_win(row: Row) -> tuple[Fraction, bool]:
+def _least_per_win(row: ConfigRow) -> tuple[Fraction, bool]:
     """Return the lower bound of the cost of a win; of equal ones the bound that is a full price is last."""
     cost = row.standing.per_win
     return cost.nano or Fraction(), cost.is_whole
 
 
-def _row(standing: Standing, chips: Mapping[int, Chip]) -> Row:
+def _row(standing: Standing, chips: Mapping[int, Chip]) -> ConfigRow:
     interval, chip = standing.interval, chips[standing.config]
     if interval is None:
-        return Row(chip, standing)
+        return ConfigRow(chip, standing)
     low, high = 100 * interval.low, 100 * interval.high
-    return Row(chip, standing, round(low, 2), round(high - low, 2), round(100 * (standing.rate or 0), 2))
+    return ConfigRow(
+        chip, standing, round(low, 2), round(high - low, 2), round(100 * (standing.rate or 0), 2)
+    )
 
 
 def _chance(judged: Sequence[Result]) -> float:
@@ -191,7 +193,7 @@ def _chance(judged: Sequence[Result]) -> float:
     return round(100 * sum(r.groups / len(r.configs) for r in judged) / groups, 2) if groups else 0
 
 
-def _point(at: int, row: Row) -> Point | None:
+def _point(at: int, row: ConfigRow) -> Point | None:
     standing = row.standing
     cost, interval, rate = standing.per_task, standing.interval, standing.rate
     if standing.is_few or interval is None or rate is None:
@@ -199,9 +201,9 @@ def _point(at: int, row: Row) -> Point | None:
     return Point(at, cost.rounded or 0, rate, interval, is_bound=not cost.is_whole)
 
 
-def _matrix(rows: Sequence[Row], duels: Mapping[tuple[int, int], Duel]) -> list[Line]:
+def _matrix(rows: Sequence[ConfigRow], duels: Mapping[tuple[int, int], Duel]) -> list[MatrixRow]:
     return [
-        Line(
+        MatrixRow(
             row.chip,
             [_cell(duels.get((row.standing.config, other.standing.config)), other.chip) for other in rows],
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from dashboard.query_language.box import parsed
-from dashboard.web.filters import Filter, Page
+from dashboard.web.filters import Filter, FilterPage
 from dashboard.web.lists.address import ListAddress, read_view
 from dashboard.web.query_params import Reading
 from dashboard.web.time_range import read_range
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from django.http import QueryDict
 
 WINDOWS = ("7d", "30d", "90d", "all")
-FILTERS = Page(
+FILTERS = FilterPage(
     filters=(Filter("task", "task"), Filter("agent", "agent"), Filter("judge", "judge")), windows=WINDOWS
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Params(ListAddress):
+class LeaderboardParams(ListAddress):
     """Filters on the groups; `notes` name the parameters that were invalid and ignored."""
 
     since: str = "all"
@@ -35,7 +35,7 @@ class Params(ListAddress):
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
-    def parse(cls, params: QueryDict, reader: int | None = None) -> Params:
+    def parse(cls, params: QueryDict, reader: int | None = None) -> LeaderboardParams:
         """Parse a query string; an invalid parameter is ignored and becomes a note."""
         read = Reading(params)
         text = params.get("q", "").strip()

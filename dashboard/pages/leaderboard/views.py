@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard.pages.leaderboard.export_rows import HEADER, cells
 from dashboard.pages.leaderboard.leaderboard import Board, board
-from dashboard.pages.leaderboard.params import FILTERS, Params
+from dashboard.pages.leaderboard.params import FILTERS, LeaderboardParams
 from dashboard.pages.leaderboard.queries import agents
 from dashboard.query_language.box import fault_of, parsed, query_box
 from dashboard.query_language.conditions import evaluation_condition, loop_condition
@@ -41,7 +41,7 @@ SCORES_HEADER = ("config", "scores", "mean", "ci_low", "ci_high")
 @opens_view("leaderboard")
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the leaderboard; with `format=csv`, download its table."""
-    params = Params.parse(request.GET, request.user.pk)
+    params = LeaderboardParams.parse(request.GET, request.user.pk)
     names = outcomes(project.pk)
     if params.outcome in names:
         return _scores(request, project, params, names)
@@ -56,7 +56,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
     return render(request, "leaderboard/index.html", context)
 
 
-def _groups(project: Project, params: Params) -> Groups:
+def _groups(project: Project, params: LeaderboardParams) -> Groups:
     now = timezone.now()
     within, query = time_range(params, now), parsed(params.q)
     return Groups(
@@ -71,7 +71,9 @@ def _groups(project: Project, params: Params) -> Groups:
     )
 
 
-def _scores(request: HttpRequest, project: Project, params: Params, names: Sequence[str]) -> HttpResponse:
+def _scores(
+    request: HttpRequest, project: Project, params: LeaderboardParams, names: Sequence[str]
+) -> HttpResponse:
     """Show the configs by the mean of a score, in place of their wins."""
     standings = score_standings(_groups(project, params), params.outcome)
     if request.GET.get("format") == "csv":
@@ -92,7 +94,7 @@ def _scores(request: HttpRequest, project: Project, params: Params, names: Seque
     return render(request, "leaderboard/scores.html", context)
 
 
-def _box(project: Project, params: Params) -> Search:
+def _box(project: Project, params: LeaderboardParams) -> Search:
     return query_box("Search evaluations", params, project.slug)
 
 
@@ -100,13 +102,13 @@ def _score_rows(standings: ScoreStandings) -> list[tuple[Cell, ...]]:
     return [(chip.full, row.count, row.mean, row.low, row.high) for chip, row in standings.shown]
 
 
-def _outcomes(params: Params, names: Sequence[str]) -> list[tuple[str, str, bool]]:
+def _outcomes(params: LeaderboardParams, names: Sequence[str]) -> list[tuple[str, str, bool]]:
     """Return word, URL and whether it is shown of each outcome; nothing to choose without scores."""
     shown = params.outcome if params.outcome in names else ""
     return [(name or "Wins", params.but(outcome=name).query or "?", name == shown) for name in ("", *names)]
 
 
-def _context(project: Project, params: Params, found: Found, shown: Board) -> dict[str, object]:
+def _context(project: Project, params: LeaderboardParams, found: Found, shown: Board) -> dict[str, object]:
     return {
         "project": project,
         "page": "leaderboard",
@@ -125,7 +127,7 @@ def _context(project: Project, params: Params, found: Found, shown: Board) -> di
     }
 
 
-def _menus(project: Project, params: Params, found: Found) -> list[Menu]:
+def _menus(project: Project, params: LeaderboardParams, found: Found) -> list[Menu]:
     judges = config_options("judge", (found.chips[judge] for judge in found.judges), params.judge)
     return [
         Menu("Agent", options("agent", agents(project.pk), params.agent)),
@@ -138,7 +140,7 @@ def _menus(project: Project, params: Params, found: Found) -> list[Menu]:
 @exports("leaderboard")
 def download(request: HttpRequest, project: Project, suffix: Suffix) -> HttpResponseBase:
     """Download the table of the leaderboard, of wins or of a score, for the query string."""
-    params = Params.parse(request.GET, request.user.pk)
+    params = LeaderboardParams.parse(request.GET, request.user.pk)
     if params.outcome in outcomes(project.pk):
         standings = score_standings(_groups(project, params), params.outcome)
         file = Download("leaderboard", project.slug, params, SCORES_HEADER, fault_of(params.q))

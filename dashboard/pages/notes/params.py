@@ -17,7 +17,7 @@ TARGET = ("loop", "turn", "event", "evaluation")
 
 
 @dataclass(frozen=True, slots=True)
-class Params:
+class NotesParams:
     """The target by its parts, the kind of entry, and the name of the score."""
 
     loop: int | None = None
@@ -28,7 +28,7 @@ class Params:
     name: str = ""
 
     @classmethod
-    def parse(cls, query: QueryDict) -> Params:
+    def parse(cls, query: QueryDict) -> NotesParams:
         """Parse a query string; invalid values are treated as missing."""
         kind = query.get("kind", "")
         name = query.get("name", "")

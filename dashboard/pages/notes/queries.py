@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dashboard.pages.notes.params import KINDS, Params
+from dashboard.pages.notes.params import KINDS, NotesParams
 from dashboard.web import links
 from recorder.models import Note, Project, ScoreDefinition, Session
 from recorder.notes import definitions, mentions, targets
@@ -40,7 +40,7 @@ def session_of(project: Project, pk: int) -> Session | None:
     return Session.objects.filter(project=project, pk=pk).only("session_id").first()
 
 
-def target_of(session: Session, params: Params) -> Target:
+def target_of(session: Session, params: NotesParams) -> Target:
     """Return the target of a form. Raises NoTarget."""
     return targets.find(
         session.project_id,
@@ -52,7 +52,7 @@ def target_of(session: Session, params: Params) -> Target:
     )
 
 
-def form(project: Project, session: Session, params: Params, target: Target) -> Form:
+def form(project: Project, session: Session, params: NotesParams, target: Target) -> Form:
     """Return the form. Two queries."""
 
     def url(**change: str) -> str:
@@ -67,7 +67,7 @@ def sessions_of(project: Project, pks: Sequence[int]) -> list[Session]:
     return list(found.only("session_id", "title"))
 
 
-def form_of_several(project: Project, sessions: Sequence[Session], params: Params) -> Form:
+def form_of_several(project: Project, sessions: Sequence[Session], params: NotesParams) -> Form:
     """Return the form of an entry on each of some sessions. Two queries."""
 
     def url(kind: str = params.kind, name: str = params.name) -> str:
@@ -77,7 +77,7 @@ def form_of_several(project: Project, sessions: Sequence[Session], params: Param
     return _form(project, params, Note.Target.SESSION, number, url)
 
 
-def _form(project: Project, params: Params, target: str, where: str, url: Callable[..., str]) -> Form:
+def _form(project: Project, params: NotesParams, target: str, where: str, url: Callable[..., str]) -> Form:
     defined = [
         found
         for found in ScoreDefinition.objects.filter(project=project).order_by("name")

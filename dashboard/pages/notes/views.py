@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.notes import queries as notes
 from dashboard.pages.notes import queries
-from dashboard.pages.notes.params import Kind, Params
+from dashboard.pages.notes.params import Kind, NotesParams
 from dashboard.security.access import HtmxRequest, may, member, require
 from dashboard.security.actor import actor_of
 from dashboard.web import links
@@ -31,7 +31,7 @@ from recorder.operations.audited.notes import delete_note
 @member
 def new(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
     """Show the form of an entry, or write what was sent."""
-    author, params = _author(request, project), Params.parse(request.GET)
+    author, params = _author(request, project), NotesParams.parse(request.GET)
     session = queries.session_of(project, pk)
     if session is None:
         raise Http404
@@ -67,7 +67,7 @@ def on_several(request: HtmxRequest, project: Project, kind: Kind) -> HttpRespon
     sessions = queries.sessions_of(project, pks)
     if not sessions:
         raise Http404
-    params, fault = Params(kind=kind, name=Params.parse(request.GET).name), ""
+    params, fault = NotesParams(kind=kind, name=NotesParams.parse(request.GET).name), ""
     form = queries.form_of_several(project, sessions, params)
     if request.method == "POST":
         try:
@@ -130,7 +130,7 @@ def _author(request: HtmxRequest, project: Project) -> Author:
     return Author(user.get_username(), user=user, is_admin=may(user, project, Right.CHANGE_ALL_NOTES))
 
 
-def _write(sent: QueryDict, project: Project, author: Author, target: Target, params: Params) -> Note:
+def _write(sent: QueryDict, project: Project, author: Author, target: Target, params: NotesParams) -> Note:
     text = _text(sent)
     if params.kind == "bookmark":
         return write.add_bookmark(project.pk, author, target, text).note
@@ -168,7 +168,7 @@ def _changed(request: HtmxRequest, project: Project, note: Note) -> HttpResponse
 
 
 def _written(request: HtmxRequest, project: Project, session: Session, note: Note) -> HttpResponse:
-    evaluation = Params.parse(request.GET).evaluation
+    evaluation = NotesParams.parse(request.GET).evaluation
     url = links.note(project.slug, session.pk, note.pk, loop=note.loop, turn=note.turn, evaluation=evaluation)
     return _done(request, url)
 

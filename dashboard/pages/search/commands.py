@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dashboard.query_language import print_query
 from dashboard.query_language.choices import choose, is_valid
 from dashboard.shared.saved_views.queries import View
-from dashboard.shell.page import Page
+from dashboard.shell.page import PageFolder
 from dashboard.web import links
 
 _PATH = re.compile(r"\S*(?:/\S+|\.[A-Za-z]\w{0,9})")  # src/app.py, app.py
@@ -25,7 +25,7 @@ class Action:
     press: str = ""
 
 
-def actions(slug: str, q: str, pages: Iterable[Page], views: Iterable[View] = ()) -> Sequence[Action]:
+def actions(slug: str, q: str, pages: Iterable[PageFolder], views: Iterable[View] = ()) -> Sequence[Action]:
     """Return the commands whose label contains every word of `q`."""
     wanted = q.lower().split()
     found = [each for each in _all(slug, pages, views) if all(word in each.words.lower() for word in wanted)]
@@ -42,7 +42,7 @@ def actions(slug: str, q: str, pages: Iterable[Page], views: Iterable[View] = ()
     return found
 
 
-def _all(slug: str, pages: Iterable[Page], views: Iterable[View]) -> Iterator[Action]:
+def _all(slug: str, pages: Iterable[PageFolder], views: Iterable[View]) -> Iterator[Action]:
     for page in pages:
         if page.link:
             yield Action(page.link.command, page.link.icon, links.page(page.name, slug))

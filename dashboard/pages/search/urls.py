@@ -6,10 +6,10 @@ from django.urls import URLPattern, path
 
 from dashboard.pages.search import views
 from dashboard.pages.search.complete import complete
-from dashboard.shell.page import Page
+from dashboard.shell.page import PageFolder
 
 
-def urlpatterns(pages: Callable[[], Iterable[Page]]) -> list[URLPattern]:
+def urlpatterns(pages: Callable[[], Iterable[PageFolder]]) -> list[URLPattern]:
     """Return the URLs of the search, whose commands lead to each of `pages`."""
     return [
         path("find", views.find, {"pages": pages}, name="find"),

@@ -13,7 +13,7 @@ from dashboard.pages.search import queries
 from dashboard.pages.search.commands import actions
 from dashboard.security.access import HtmxRequest, may, member
 from dashboard.shared.saved_views.bar import views_of
-from dashboard.shell.page import Page
+from dashboard.shell.page import PageFolder
 from recorder.access.rights import Right
 from recorder.core.content.text import clean
 from recorder.models import Project
@@ -24,7 +24,7 @@ LONGEST = 200
 @require_safe
 @member
 @vary_on_headers("HX-Request")
-def find(request: HtmxRequest, project: Project, pages: Callable[[], Iterable[Page]]) -> HttpResponse:
+def find(request: HtmxRequest, project: Project, pages: Callable[[], Iterable[PageFolder]]) -> HttpResponse:
     """Show the results for the words of the query string; without words, the latest rows."""
     q = " ".join(clean(request.GET.get("q", ""))[:LONGEST].split())
     shown = [page for page in pages() if page.right == Right.READ or may(request.user, project, page.right)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dashboard.pages.search_text.kinds import KINDS
-from dashboard.pages.search_text.params import Params
+from dashboard.pages.search_text.params import SearchParams
 from dashboard.pages.search_text.queries.counts import Counts
 from dashboard.query_language import print_query
 from dashboard.query_language.choices import choose, chosen
@@ -38,7 +38,7 @@ class Facet:
 
 
 def facets(
-    params: Params, recorded: Mapping[str, Iterable[str]], counts: Counts | None = None
+    params: SearchParams, recorded: Mapping[str, Iterable[str]], counts: Counts | None = None
 ) -> Sequence[Facet]:
     """Return the facets of a valid query; `recorded` has the values of each key, the most frequent first."""
     found = [_facet("Found in", list(_kinds(params, counts)), len(KINDS))]
@@ -48,7 +48,7 @@ def facets(
     return [facet for facet in found if facet.values]
 
 
-def times(params: Params) -> Choices:
+def times(params: SearchParams) -> Choices:
     """Return the time ranges: value, link, whether it is chosen."""
     node = params.parsed.node
     now = chosen(node).get("since", ())
@@ -65,7 +65,7 @@ def times(params: Params) -> Choices:
     ]
 
 
-def _kinds(params: Params, counts: Counts | None) -> Iterator[Value]:
+def _kinds(params: SearchParams, counts: Counts | None) -> Iterator[Value]:
     numbers = counts.kinds if counts else {}
     for name, kind in KINDS.items():
         is_on = name in params.kind
@@ -74,7 +74,7 @@ def _kinds(params: Params, counts: Counts | None) -> Iterator[Value]:
         yield Value(kind.word, url, is_on, numbers[name].text if name in numbers else "")
 
 
-def _values(params: Params, key: str, values: Iterable[str], counts: Counts | None) -> Iterator[Value]:
+def _values(params: SearchParams, key: str, values: Iterable[str], counts: Counts | None) -> Iterator[Value]:
     node = params.parsed.node
     on = chosen(node).get(key, ())
     numbers = counts.values[key] if counts else {}

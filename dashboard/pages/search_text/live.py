@@ -13,7 +13,7 @@ from dashboard.live import static_page
 from dashboard.live.paged_list import Fresh
 from dashboard.live.panel import Panel
 from dashboard.pages.search_text import queries
-from dashboard.pages.search_text.params import Params
+from dashboard.pages.search_text.params import SearchParams
 from dashboard.query_language.conditions import positive_words
 from dashboard.web import links
 from dashboard.web.query_params import whole_number
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import DirtyPanels, Page
+    from dashboard.live.viewer import DirtyPanels, LivePage
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -37,12 +37,12 @@ class SearchPage:
     """
 
     project: int
-    params: Params
+    params: SearchParams
     user: int
     newest: int
 
     @classmethod
-    def opened(cls, project: Project, params: Params, user: int) -> SearchPage:
+    def opened(cls, project: Project, params: SearchParams, user: int) -> SearchPage:
         """Return the open page of a valid query."""
         return cls(project.pk, params.but(), user, queries.newest(project.pk, params))
 
@@ -63,20 +63,20 @@ class SearchPage:
         return _strip(self.project, self.params, self.user if self.params.parsed.is_personal else 0)
 
 
-def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page of a socket URL; an invalid number is ignored."""
-    address = Params.parse(params).but()
+    address = SearchParams.parse(params).but()
     if address.parsed.node is None:
-        return static_page.StillPage(project.pk)
+        return static_page.StaticPage(project.pk)
     return SearchPage(project.pk, address, user.pk or 0, whole_number(params.get("newest", "")) or 0)
 
 
 @lru_cache(maxsize=256)
-def _strip(project: int, params: Params, user: int) -> Panel:
+def _strip(project: int, params: SearchParams, user: int) -> Panel:
     """Return the strip of newer hits; its key is the newest hit when the page was opened."""
     return Panel("_shared/new-items", partial(_fresh, project, params, user), min_interval_ms=NEW_MS)
 
 
-def _fresh(project: int, params: Params, user: int, newest: Collection[int]) -> Mapping[int, Fresh]:
+def _fresh(project: int, params: SearchParams, user: int, newest: Collection[int]) -> Mapping[int, Fresh]:
     what, now = "hit" if positive_words(params.parsed.node) else "session", timezone.now()
     return {pk: Fresh(queries.newer(project, params, now, user, pk), what, params.query) for pk in newest}

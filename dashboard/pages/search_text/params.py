@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from dashboard.pages.search_text.kinds import KINDS
 from dashboard.query_language.box import Parsed, parsed
 from dashboard.shared.search.find import Sort
-from dashboard.web.filters import Page as FilterPage
+from dashboard.web.filters import FilterPage
 from dashboard.web.lists.address import ListAddress, read_view
 from dashboard.web.query_params import Reading
 from recorder.core.content.text import clean
@@ -22,7 +22,7 @@ FILTERS = FilterPage(filters=(), keeps=("sort",))
 
 
 @dataclass(frozen=True, slots=True)
-class Params(ListAddress):
+class SearchParams(ListAddress):
     """The page's query string. `notes` name the parameters that were invalid and ignored."""
 
     q: str = ""
@@ -32,7 +32,7 @@ class Params(ListAddress):
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
-    def parse(cls, params: QueryDict) -> Params:
+    def parse(cls, params: QueryDict) -> SearchParams:
         """Parse a query string; an invalid parameter is ignored and becomes a note."""
         read = Reading(params)
         _, saved = read_view(read)

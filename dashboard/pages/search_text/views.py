@@ -14,7 +14,7 @@ from dashboard.live.cached_value import cached
 from dashboard.pages.search_text import grammar, queries
 from dashboard.pages.search_text.facets import facets, times
 from dashboard.pages.search_text.live import SearchPage
-from dashboard.pages.search_text.params import FILTERS, Params
+from dashboard.pages.search_text.params import FILTERS, SearchParams
 from dashboard.query_language.box import fault_of, query_box
 from dashboard.query_language.queries import recorded_values
 from dashboard.security.access import member
@@ -34,7 +34,7 @@ LAG_S, LAG_WARNING_S = 1, 60  # lags that are shown, and that are a warning
 @opens_view("search")
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the sessions whose recorded text matches the query."""
-    params, now = Params.parse(request.GET), timezone.now()
+    params, now = SearchParams.parse(request.GET), timezone.now()
     query = params.parsed
     search = query_box("Search all recorded text", params, project.slug)
     context = {
@@ -72,7 +72,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
 @member
 def counts(request: HttpRequest, project: Project) -> HttpResponse:
     """Return the facets with their numbers of sessions; the page loads them after its results."""
-    params = Params.parse(request.GET)
+    params = SearchParams.parse(request.GET)
     if params.parsed.node is None:
         return HttpResponse(status=204)
     counted = queries.counts(project.pk, params, timezone.now(), request.user.pk or 0)
@@ -92,7 +92,7 @@ def counts(request: HttpRequest, project: Project) -> HttpResponse:
 @exports("search")
 def download(request: HttpRequest, project: Project, suffix: Suffix) -> HttpResponseBase:
     """Download all hits of the query."""
-    params = Params.parse(request.GET)
+    params = SearchParams.parse(request.GET)
     fault = fault_of(params.q) if params.q else Fault("A query is missing.", 0)
     file = Download("search", project.slug, params, queries.HEADER, fault)
     rows = queries.chunks(project, params, timezone.now(), request.user.pk or 0)

@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_safe
 
 from dashboard.pages.session.header import session as header_session
-from dashboard.pages.session.params import Params
+from dashboard.pages.session.params import SessionParams
 from dashboard.pages.session.replay import queries as replay
 from dashboard.pages.session.replay.moment import moment
 from dashboard.security.access import member
@@ -42,7 +42,7 @@ def step(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Redirect to the previous, next or first event of a kind; after the last one to the live page."""
     if not header_session.is_in_project(project.pk, pk):
         raise Http404
-    params, since = Params.parse(request.GET), whole_number(request.GET.get("from", ""))
+    params, since = SessionParams.parse(request.GET), whole_number(request.GET.get("from", ""))
     by, to = request.GET.get("by", "event"), request.GET.get("to", "next")
     if by not in replay.STEPS or to not in ("previous", "next", "first"):
         raise Http404

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dashboard.web.filters import Filter, Menu, Page, choices, options
+from dashboard.web.filters import Filter, FilterPage, Menu, choices, options
 from dashboard.web.query_params import Address, Reading, whole_number
 from recorder.core.formats.native import EVENT_TYPES
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 KINDS = {"turns": "Turns", "tools": "Tools", "errors": "Errors"}
 SESSION = "session"  # the scope of all loops
-FILTERS = Page(
+FILTERS = FilterPage(
     filters=(Filter("kind", "kind", KINDS, shown=KINDS.__getitem__), Filter("type", "type")),
     keeps=("tab", "scope", "at"),
 )

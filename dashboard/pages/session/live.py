@@ -27,7 +27,7 @@ from dashboard.pages.session.context_filters import ContextParams
 from dashboard.pages.session.conversation import window
 from dashboard.pages.session.events import queries as events_queries
 from dashboard.pages.session.header import session as header_session
-from dashboard.pages.session.params import Params, Tab
+from dashboard.pages.session.params import SessionParams, Tab
 from dashboard.pages.session.recent import Recent
 from dashboard.pages.session.timeline.queries import Timelines
 from dashboard.pages.session.tree import queries as tree_queries
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from django.http import QueryDict
 
     from dashboard.live.panel import Panel
-    from dashboard.live.viewer import DirtyPanels, Page
+    from dashboard.live.viewer import DirtyPanels, LivePage
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -300,14 +300,14 @@ class PastPage:
         return [(panels.TRACK, [self.session])] if is_longer else []
 
 
-def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page for the parameters of a socket URL. Raises Http404."""
     session, loop = whole_number(params.get("session", "")) or 0, whole_number(params.get("loop", "")) or 0
     if not header_session.is_in_project(project.pk, session) or (
         loop and not header_session.has_loop(session, loop)
     ):
         raise Http404
-    page = Params.parse(params)
+    page = SessionParams.parse(params)
     if page.at is not None:
         return PastPage(project.pk, session)
     return SessionPage(

@@ -17,7 +17,7 @@ from dashboard.pages.session.context.panel_view import Contexts, with_chosen_tur
 from dashboard.pages.session.conversation import window as conversation_window
 from dashboard.pages.session.events import queries
 from dashboard.pages.session.live import SessionPage
-from dashboard.pages.session.params import Params
+from dashboard.pages.session.params import SessionParams
 from dashboard.pages.session.timeline.queries import Timelines
 from dashboard.pages.session.tree.structure import Shape
 from dashboard.web import links
@@ -58,7 +58,7 @@ class RenderedPage:
         return self.page.scope.container
 
 
-def conversation(session: Session, loop: int, params: Params) -> RenderedPage:
+def conversation(session: Session, loop: int, params: SessionParams) -> RenderedPage:
     """Return a page of turns."""
     around = params.turn + TURNS_AFTER if params.turn is not None else None
     shape = cache(Shape)
@@ -96,7 +96,7 @@ def conversation(session: Session, loop: int, params: Params) -> RenderedPage:
     return RenderedPage(page, parts, earlier, "" if is_last else newest, other, is_last, url=newest)
 
 
-def listing(session: Session, loop: int, params: Params) -> RenderedPage:
+def listing(session: Session, loop: int, params: SessionParams) -> RenderedPage:
     """Return a page of events."""
     scope = queries.scope_of(session.pk, loop, params.events)
     window = queries.window(scope, before=params.before, after=params.after, around=params.around)
@@ -121,7 +121,7 @@ def listing(session: Session, loop: int, params: Params) -> RenderedPage:
     return RenderedPage(page, _drawn(page), earlier, later, is_last=is_last, most=queries.PAGE, url=newest)
 
 
-def address(session: Session, loop: int, params: Params, **change: int) -> str:
+def address(session: Session, loop: int, params: SessionParams, **change: int) -> str:
     """Return the URL of another page of the same list."""
     return links.loop(session.project.slug, session.pk, loop, **params.events.pairs(), **change)
 
@@ -165,7 +165,7 @@ def _backwards(panel: Panel, pks: Sequence[int]) -> Iterator[str]:
             yield from (html for _, html in panel.each(part))
 
 
-def socket(session: Session, shown: RenderedPage, params: Params) -> str:
+def socket(session: Session, shown: RenderedPage, params: SessionParams) -> str:
     """Return the socket's URL, with parameters that select exactly the panels of the page."""
     page = shown.page
     if params.at is not None:
@@ -186,7 +186,7 @@ def socket(session: Session, shown: RenderedPage, params: Params) -> str:
     )
 
 
-def _list_params(page: SessionPage, params: Params) -> Mapping[str, links.Value]:
+def _list_params(page: SessionPage, params: SessionParams) -> Mapping[str, links.Value]:
     """Return the tab with its parameters: what filters events and what the tab Context shows share names."""
     if page.tab == "context":
         return dict(page.context.params.pairs())

@@ -23,7 +23,7 @@ RAILS: tuple[Notes, ...] = ("all", "notes", "scores", "bookmarks")
 
 
 @dataclass(frozen=True, slots=True)
-class Params:
+class SessionParams:
     """Parsed parameters.
 
     `before` is a turn's ordinal or an event id, by tab; `at`, `around`, `after` are events.
@@ -45,7 +45,7 @@ class Params:
     notes: Notes = ""  # what the rail shows; it is closed without
 
     @classmethod
-    def parse(cls, params: QueryDict) -> Params:
+    def parse(cls, params: QueryDict) -> SessionParams:
         """Parse a query string."""
         tab, of = params.get("tab", ""), params.get("of", "")
         return cls(

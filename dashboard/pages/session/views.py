@@ -17,7 +17,7 @@ from dashboard.pages.session.conversation.items import raw_items
 from dashboard.pages.session.event_filters import FILTERS, SESSION, menus
 from dashboard.pages.session.events import lookup, loop_json, queries
 from dashboard.pages.session.header import session as header_session
-from dashboard.pages.session.params import Params
+from dashboard.pages.session.params import SessionParams
 from dashboard.pages.session.responses import PLAIN, gone_if_pruned, line_or_404
 from dashboard.security.access import HtmxRequest, has, member, require, role
 from dashboard.security.actor import actor_of
@@ -49,7 +49,7 @@ def loop(request: HtmxRequest, project: Project, pk: int, loop: int) -> HttpResp
 
 
 def _page(request: HtmxRequest, project: Project, pk: int, loop: int | None) -> HttpResponse:
-    params = Params.parse(request.GET)
+    params = SessionParams.parse(request.GET)
     try:
         found = header_session.session_of(project.pk, pk, loop or 0)
         with as_of.viewing_as_of(found, params.at):
@@ -81,7 +81,7 @@ def _page(request: HtmxRequest, project: Project, pk: int, loop: int | None) -> 
     return render(request, "session/detail.html", context)
 
 
-def _rail_url(request: HtmxRequest, found: Session, loop: int, params: Params) -> str:
+def _rail_url(request: HtmxRequest, found: Session, loop: int, params: SessionParams) -> str:
     """Return the URL of this page with the rail closed if it is open, and open if it is closed.
 
     It names the loop, as the address of the page does.
@@ -94,7 +94,7 @@ def _rail_url(request: HtmxRequest, found: Session, loop: int, params: Params) -
     return f"{path}?{query.urlencode()}" if query else path
 
 
-def _context(found: Session, loop: int | None, params: Params) -> dict[str, Any]:
+def _context(found: Session, loop: int | None, params: SessionParams) -> dict[str, Any]:
     """Return the template context with all panels rendered; the template runs no queries."""
     if loop is None:
         loop = header_session.default_loop(found.pk, params.at)
@@ -146,7 +146,7 @@ def _downloads(found: Session) -> list[tuple[str, str]]:
     return [*files, ("Recorded lines, NDJSON", links.session_lines(slug, key))]
 
 
-def _filters(found: Session, loop: int, params: Params) -> dict[str, object]:
+def _filters(found: Session, loop: int, params: SessionParams) -> dict[str, object]:
     slug, filters = found.project.slug, params.events
     path = links.as_of(slug, found.pk, None, loop=loop)
     return {
@@ -164,7 +164,7 @@ def loop_record(request: HttpRequest, project: Project, pk: int, loop: int) -> H
     """Return a loop as a JSON document, or a brief of its session as text."""
     if not header_session.is_in_project(project.pk, pk) or not header_session.has_loop(pk, loop):
         raise Http404
-    params, found = Params.parse(request.GET), header_session.session_of(project.pk, pk)
+    params, found = SessionParams.parse(request.GET), header_session.session_of(project.pk, pk)
     try:
         with as_of.viewing_as_of(found, params.at):
             text = loop_json.text(found, loop, params.of)
@@ -225,7 +225,7 @@ def turn_calls(request: HttpRequest, project: Project, pk: int, loop: int, turn:
     first, end = (whole_number(request.GET.get(name, "")) for name in ("first", "end"))
     if not header_session.is_in_project(project.pk, pk) or first is None or end is None:
         raise Http404
-    params, found = Params.parse(request.GET), header_session.session_of(project.pk, pk)
+    params, found = SessionParams.parse(request.GET), header_session.session_of(project.pk, pk)
     group = Stretch(first, end)
     try:
         with as_of.viewing_as_of(found, params.at):
@@ -245,7 +245,7 @@ def turn_passage(request: HttpRequest, project: Project, pk: int, loop: int, tur
     first, last = (whole_number(request.GET.get(name, "")) for name in ("first", "last"))
     if not header_session.is_in_project(project.pk, pk) or first is None or last is None:
         raise Http404
-    params, found = Params.parse(request.GET), header_session.session_of(project.pk, pk)
+    params, found = SessionParams.parse(request.GET), header_session.session_of(project.pk, pk)
     try:
         with as_of.viewing_as_of(found, params.at):
             inside = folded_calls_query.passage_content(pk, loop, turn, first, last)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import DirtyPanels, Page
+    from dashboard.live.viewer import DirtyPanels, LivePage
     from dashboard.web.query_params import Address
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
@@ -105,13 +105,13 @@ class SessionsPage:
         return views_panel(self.filters)
 
 
-def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page of a socket URL."""
     filters = Filters.parse(params, getattr(user, "pk", None)).but()
     return SessionsPage(project.pk, filters, OpenList.reopened(SESSIONS, project.pk, filters, params))
 
 
-def open_shared(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_shared(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page of a share link's socket: no row is shown that does not match the parameters."""
     filters = Filters.parse(params).but()
     return SessionsPage(

@@ -11,8 +11,7 @@ from dashboard.query_language import print_query
 from dashboard.query_language.box import Parsed, parsed
 from dashboard.query_language.choices import chosen
 from dashboard.shared.session_filter import SILENT, SORTS, Wanted
-from dashboard.web.filters import Filter
-from dashboard.web.filters import Page as FilterPage
+from dashboard.web.filters import Filter, FilterPage
 from dashboard.web.keyset import Cursor, Order
 from dashboard.web.lists.address import ListAddress, read_view
 from dashboard.web.lists.columns import Column, Columns

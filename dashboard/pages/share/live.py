@@ -16,7 +16,7 @@ from django.http import Http404, QueryDict
 from dashboard.live.consumers import PageConsumer
 from dashboard.live.panel import Panel
 from dashboard.live.renderer import with_connection
-from dashboard.live.viewer import DirtyPanels, Page
+from dashboard.live.viewer import DirtyPanels, LivePage
 from dashboard.pages.share import opening
 from dashboard.pages.share.addresses import Addresses
 from dashboard.pages.share.html_filter import filtered
@@ -53,7 +53,7 @@ class SharedPanel(Panel):
 class SharedPage:
     """An open shared page: the record's own page, with shared panels."""
 
-    page: Page
+    page: LivePage
     addresses: Addresses
 
     @property
@@ -73,7 +73,7 @@ class SharedPage:
 class SharedPageConsumer(PageConsumer):
     """One socket of a shared page, `/s/<secret>/live/<page>`. Needs Channels' cookie middleware."""
 
-    def _open_page(self) -> Page:
+    def _open_page(self) -> LivePage:
         return with_connection(self._shared_page)
 
     def _was_open(self) -> bool:
@@ -89,7 +89,7 @@ class SharedPageConsumer(PageConsumer):
             return False
         return True
 
-    def _shared_page(self) -> Page:
+    def _shared_page(self) -> LivePage:
         shared = self._shared()
         self._owner = -shared.link.pk  # the viewers of a link share a limit; keys of users are positive
         scope, params = Scope(shared.link), QueryDict(self.scope["query_string"])

@@ -41,7 +41,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LinkRow:
     """One link in a list."""
 
     pk: int
@@ -125,7 +125,7 @@ def link_of(project: Project, pk: int) -> ShareLink | None:
     return ShareLink.objects.filter(pk=pk, project=project).first()
 
 
-def links_of(project: Project, user: User, target: Target, *, is_admin: bool) -> Sequence[Row]:
+def links_of(project: Project, user: User, target: Target, *, is_admin: bool) -> Sequence[LinkRow]:
     """Return the links of a record that work, newest first. Two queries."""
     same: dict[str, str | int] = {"kind": target.kind, "target": target.pk}
     if target.kind == "comparison":
@@ -134,7 +134,7 @@ def links_of(project: Project, user: User, target: Target, *, is_admin: bool) ->
     return [_row(link, project, user, {}, is_admin=is_admin) for link in found[:SHOWN]]
 
 
-def links_of_project(project: Project, user: User) -> Sequence[Row]:
+def links_of_project(project: Project, user: User) -> Sequence[LinkRow]:
     """Return all links of a project for its admins, newest first; also those that ended. Four queries."""
     found = list(
         ShareLink.objects.filter(project=project).select_related("created_by").order_by("-pk")[:SHOWN]
@@ -166,10 +166,10 @@ def _row(
     *,
     is_admin: bool,
     works: bool = True,
-) -> Row:
+) -> LinkRow:
     kind = link.get_kind_display()
     dialog = reverse("share-record", args=[project.slug, link.kind])
-    return Row(
+    return LinkRow(
         pk=link.pk,
         kind=kind,
         title=titles.get((link.kind, link.target), f"{kind} {link.target or ''}".rstrip()),

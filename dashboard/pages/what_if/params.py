@@ -11,7 +11,7 @@ from django.utils import timezone
 from dashboard.shared.what_if.models import MODELS_MAX, key_of
 from dashboard.shared.what_if.queries.sessions import session_of
 from dashboard.shared.what_if.scope import Scope, days
-from dashboard.web.filters import Page
+from dashboard.web.filters import FilterPage
 from dashboard.web.query_params import Address, Reading
 from dashboard.web.time_range import read_range, time_range
 from recorder.core.money.prices import PriceKey
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from django.http import QueryDict
 
 SINCE = ("24h", "7d", "14d", "30d", "90d")
-FILTERS = Page(filters=(), windows=SINCE, keeps=("agent", "model"))
+FILTERS = FilterPage(filters=(), windows=SINCE, keeps=("agent", "model"))
 
 
 @dataclass(frozen=True, slots=True)
-class Params(Address):
+class WhatIfParams(Address):
     """The page's query string. `notes` name the parameters that were invalid and ignored."""
 
     session: str = ""
@@ -35,7 +35,7 @@ class Params(Address):
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
-    def parse(cls, params: QueryDict) -> Params:
+    def parse(cls, params: QueryDict) -> WhatIfParams:
         """Parse a query string; an invalid parameter is ignored and becomes a note."""
         read = Reading(params)
         since, until = read_range(read, SINCE, "7d")

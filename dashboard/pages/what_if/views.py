@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.pages.what_if.params import FILTERS, Params
+from dashboard.pages.what_if.params import FILTERS, WhatIfParams
 from dashboard.security.access import member
 from dashboard.security.list_exports import exports
 from dashboard.shared.what_if.desk import Desk, desk
@@ -28,7 +28,7 @@ HEADER = (
 @member
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show what the calls of a session or a period would have cost otherwise."""
-    params = Params.parse(request.GET)
+    params = WhatIfParams.parse(request.GET)
     scope = params.scope(project.pk)
     found = desk(scope, params.models)
     path = links.page("what_if", project.slug)
@@ -51,7 +51,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
 @exports("what-if")
 def download(request: HttpRequest, project: Project, suffix: Suffix) -> HttpResponseBase:
     """Download every figure."""
-    params = Params.parse(request.GET)
+    params = WhatIfParams.parse(request.GET)
     found = desk(params.scope(project.pk), params.models)
     file = Download("what-if", project.slug, params, HEADER)
     return respond(request, file, [list(_rows(found))], suffix)

@@ -33,7 +33,7 @@ class OfDay(NamedTuple):
 
 
 @dataclass(slots=True)
-class Step:
+class FloorStep:
     """A floor from `first` to `last`: tokens and nano-dollars over all its calls.
 
     `before` is the step before it of the same agent.
@@ -47,7 +47,7 @@ class Step:
     system_tokens: int = 0
     tool_tokens: int = 0
     nano: int = 0
-    before: Step | None = None
+    before: FloorStep | None = None
 
     @property
     def tokens_each(self) -> int:
@@ -76,18 +76,18 @@ class Step:
     def shrunk(self) -> float | None:
         return None if self.growth is None else -self.growth
 
-    def add(self, found: Step) -> None:
+    def add(self, found: FloorStep) -> None:
         """Go on with what was found later."""
         self.last = max(self.last, found.last)
         for name in ("calls", "system_tokens", "tool_tokens", "nano"):
             setattr(self, name, getattr(self, name) + getattr(found, name))
 
 
-def steps(rows: Iterable[OfDay]) -> list[Step]:
+def steps(rows: Iterable[OfDay]) -> list[FloorStep]:
     """Return the steps of rows in any order."""
-    found: dict[str, list[Step]] = defaultdict(list)
+    found: dict[str, list[FloorStep]] = defaultdict(list)
     for (agent, _), weeks in sorted(_weeks(rows).items()):
-        last: Step | None = None
+        last: FloorStep | None = None
         for week in sorted(weeks, key=lambda week: week.first):
             if last is not None and abs(week.tokens_each - last.tokens_each) < SAME * last.tokens_each:
                 last.add(week)
@@ -102,16 +102,16 @@ def steps(rows: Iterable[OfDay]) -> list[Step]:
     return [step for agent in dearest for step in found[agent]]
 
 
-def _rank(of_agent: Sequence[Step]) -> tuple[int, int]:
+def _rank(of_agent: Sequence[FloorStep]) -> tuple[int, int]:
     tokens = sum(step.system_tokens + step.tool_tokens for step in of_agent)
     return -sum(step.nano for step in of_agent), -tokens
 
 
-def _weeks(rows: Iterable[OfDay]) -> Mapping[tuple[str, str], Sequence[Step]]:
+def _weeks(rows: Iterable[OfDay]) -> Mapping[tuple[str, str], Sequence[FloorStep]]:
     """Return the weeks of each version with calls and a floor; they begin on Mondays."""
-    found: dict[tuple[str, str, int], Step] = {}
+    found: dict[tuple[str, str, int], FloorStep] = {}
     for row in rows:
-        step = Step(row.agent, row.version, row.day, row.day)
+        step = FloorStep(row.agent, row.version, row.day, row.day)
         if row.kind == OUTPUT:
             step.calls = row.calls
         elif row.kind == SYSTEM:
@@ -119,10 +119,10 @@ def _weeks(rows: Iterable[OfDay]) -> Mapping[tuple[str, str], Sequence[Step]]:
         else:
             step.tool_tokens, step.nano = row.tokens, row.nano
         key = row.agent, row.version, (row.day.toordinal() - 1) // WEEK
-        week = found.setdefault(key, Step(row.agent, row.version, row.day, row.day))
+        week = found.setdefault(key, FloorStep(row.agent, row.version, row.day, row.day))
         week.first = min(week.first, row.day)
         week.add(step)
-    weeks: dict[tuple[str, str], list[Step]] = defaultdict(list)
+    weeks: dict[tuple[str, str], list[FloorStep]] = defaultdict(list)
     for (agent, version, _), week in found.items():
         if week.calls and week.system_tokens + week.tool_tokens:
             weeks[agent, version].append(week)

@@ -51,7 +51,7 @@ class SessionHits:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class FoundSessions:
     """Sessions found. `total` is None where counting them would take too long."""
 
     items: tuple[SessionHits, ...]
@@ -68,7 +68,7 @@ def find(
     sort: Sort = "newest",
     cursor: int = 0,
     limit: int = 50,
-) -> Page:
+) -> FoundSessions:
     """Return a page of the sessions that satisfy a query; `cursor` is the `next` of the page before, or 0.
 
     `condition` returns a query as a condition on `Session`. With `kinds`, only documents of these are hits,
@@ -94,7 +94,7 @@ def find(
     return search.newest(cursor, limit)
 
 
-def _by_activity(project: int, match: Match, condition: Q, cursor: int, limit: int) -> Page:
+def _by_activity(project: int, match: Match, condition: Q, cursor: int, limit: int) -> FoundSessions:
     """Return a page of sessions by their last activity, with hits where there are any."""
     sessions = Session.objects.filter(project=project).filter(condition)
     at, skipped = divmod(cursor, _SAME_SECOND)
@@ -114,7 +114,7 @@ def _by_activity(project: int, match: Match, condition: Q, cursor: int, limit: i
     is_indexed = bool(match.phrases or match.kinds)
     total = sessions[: COUNTED + 1].count() if is_indexed else sessions.count()
     is_all = not is_indexed or total <= COUNTED
-    return Page(_with_hits(project, match, shown), following, total if is_all else None)
+    return FoundSessions(_with_hits(project, match, shown), following, total if is_all else None)
 
 
 def _second(time: datetime) -> int:
@@ -164,14 +164,14 @@ class _Search:
     condition: Q | None
     plain: Q | None
 
-    def newest(self, cursor: int, limit: int) -> Page:
+    def newest(self, cursor: int, limit: int) -> FoundSessions:
         """Return a page by the newest hit of each session; the cursor is the last one's."""
         few = self._few()
         if few is not None:
             return self._of_few(few, cursor, limit)
         return self._of_many(cursor, limit)
 
-    def best(self, offset: int, limit: int) -> Page:
+    def best(self, offset: int, limit: int) -> FoundSessions:
         """Return a page by the best hit of each session; the cursor is the number of sessions before."""
         is_common = queries.count(self.project, self.match, queries.COMMON + 1) > queries.COMMON
         read = self.rarest if is_common and not self.match.kinds else self.match
@@ -185,7 +185,9 @@ class _Search:
         items = tuple(_hits(pk, by_session[pk]) for pk in chosen[offset : offset + limit])
         after = offset + limit
         is_all = len(ranked) < RANKED
-        return Page(items, str(after) if after < len(chosen) else None, len(chosen) if is_all else None)
+        return FoundSessions(
+            items, str(after) if after < len(chosen) else None, len(chosen) if is_all else None
+        )
 
     def _few(self) -> list[int] | None:
         """Return the sessions that satisfy the query if few satisfy what it says beside words."""
@@ -195,15 +197,15 @@ class _Search:
         found = list(rows[: FEW + 1])
         return sorted(self._satisfying(found)) if len(found) <= FEW else None
 
-    def _of_few(self, sessions: Sequence[int], cursor: int, limit: int) -> Page:
+    def _of_few(self, sessions: Sequence[int], cursor: int, limit: int) -> FoundSessions:
         found = self._documents(sessions)
         hit = sorted(found, key=lambda pk: -found[pk].newest[0])
         left = [pk for pk in hit if not cursor or found[pk].newest[0] < cursor]
         shown = left[:limit]
         following = str(found[shown[-1]].newest[0]) if len(left) > limit else None
-        return Page(self._items(shown, found), following, len(hit))
+        return FoundSessions(self._items(shown, found), following, len(hit))
 
-    def _of_many(self, cursor: int, limit: int) -> Page:
+    def _of_many(self, cursor: int, limit: int) -> FoundSessions:
         below, chosen, seen = cursor or TOP, dict[int, int](), dict[int, None]()
         is_full = is_end = False
         # Each query with a prefix reads all documents that have such a word.
@@ -225,7 +227,7 @@ class _Search:
         shown = self._items(list(chosen), self._documents(list(chosen)))
         following = None if is_end and not is_full else str(below)
         total = len(chosen) if is_end and not is_full and not cursor else self._total()
-        return Page(shown, following, total)
+        return FoundSessions(shown, following, total)
 
     def _total(self) -> int | None:
         """Return the number of sessions in all pages, None if counting them would take too long."""

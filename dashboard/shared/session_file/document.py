@@ -33,7 +33,7 @@ _LOADED = re.compile(r"@font-face \{.*?\}\n|/\*.*?\*/", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ContentsRow:
     """A loop in the table of contents; depth 0 has no caller in the session."""
 
     anchor: str
@@ -83,7 +83,7 @@ def _rendered(template: str, context: Mapping[str, object]) -> bytes:
     return mark_controls(render_to_string(template, dict(context))).encode(errors="replace")
 
 
-def _rows(loops: Sequence[Loop], refs: Sequence[ChildRef]) -> list[Row]:
+def _rows(loops: Sequence[Loop], refs: Sequence[ChildRef]) -> list[ContentsRow]:
     """Return the loops in order, each sub-agent after the loop that started it."""
     callers = {ref.child: ref.loop for ref in refs if ref.child is not None}
     below: dict[Loop | None, list[Loop]] = {}
@@ -91,12 +91,12 @@ def _rows(loops: Sequence[Loop], refs: Sequence[ChildRef]) -> list[Row]:
     for loop in loops:
         caller = callers.get(loop)
         below.setdefault(caller if caller in known and caller is not loop else None, []).append(loop)
-    rows: list[Row] = []
+    rows: list[ContentsRow] = []
     waiting = [(loop, 0) for loop in reversed(below.get(None, []))]
     while waiting:
         loop, depth = waiting.pop()
         name = loop.agent_label or loop.agent_id or loop.loop_id
-        rows.append(Row(f"loop-{len(rows) + 1}", name, depth, loop))
+        rows.append(ContentsRow(f"loop-{len(rows) + 1}", name, depth, loop))
         waiting += [(each, depth + 1) for each in reversed(below.get(loop, []))]
     return rows
 

@@ -37,7 +37,7 @@ class Reason(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class WhatIfRow:
     """One figure; `name` is that of the model, the tool or the server."""
 
     kind: Kind
@@ -58,7 +58,7 @@ class Desk:
 
     state: State
     calls: Calls
-    lines: Sequence[Line] = ()
+    lines: Sequence[WhatIfRow] = ()
     offered: Sequence[PriceKey] = ()
     without_price: Sequence[PriceKey] = ()
     has_ledger: bool = True
@@ -66,15 +66,15 @@ class Desk:
     calls_max: int = CALLS_MAX
 
     @property
-    def models(self) -> list[Line]:
+    def models(self) -> list[WhatIfRow]:
         return [line for line in self.lines if line.kind == "model"]
 
     @property
-    def policies(self) -> list[Line]:
+    def policies(self) -> list[WhatIfRow]:
         return [line for line in self.lines if line.kind in ("one_hour_cache", "without_judge")]
 
     @property
-    def definitions(self) -> list[Line]:
+    def definitions(self) -> list[WhatIfRow]:
         return [line for line in self.lines if line.kind in ("without_definition", "without_server")]
 
     @property
@@ -113,12 +113,12 @@ def desk(scope: Scope, models: Sequence[PriceKey] = ()) -> Desk:
     )
 
 
-def _at_model(calls: Calls, other: Choice) -> Line:
+def _at_model(calls: Calls, other: Choice) -> WhatIfRow:
     figure = at_model(calls.found, other)
     ranges = {factor(call.key, other.key) for call in calls.found}
     exact = "The recorded tokens in their buckets, at the rates of the price book or the price list now."
     if not figure.changed:
-        return Line("model", name_of(other.key), figure, [Reason("exact", "It answered every call.")])
+        return WhatIfRow("model", name_of(other.key), figure, [Reason("exact", "It answered every call.")])
     if ACROSS_MAKERS in ranges:
         bounds = (
             "Another tokenizer may count 0.8 to 1.35 times as many tokens (an assumption), "
@@ -130,10 +130,10 @@ def _at_model(calls: Calls, other: Choice) -> Line:
         "As many turns and web searches, with the fees that were recorded, and answers of the same length."
     )
     reasons = [Reason("exact", exact), Reason("bounded", bounds), Reason("assumed", assumed)]
-    return Line("model", name_of(other.key), figure, reasons)
+    return WhatIfRow("model", name_of(other.key), figure, reasons)
 
 
-def _one_hour(calls: Calls) -> Line:
+def _one_hour(calls: Calls) -> WhatIfRow:
     figure, avoided = one_hour_cache(calls.found), avoided_misses(calls.found)
     changed = "becomes a read" if avoided == 1 else "become reads"
     misses = f"{plural(avoided, 'miss,misses')} after at most an hour {changed}"
@@ -142,15 +142,15 @@ def _one_hour(calls: Calls) -> Line:
         "cache write has the one-hour rate; what later calls would have read depends on it."
     )
     reasons = [Reason("bounded", bounded), Reason("assumed", "The same calls at the same times.")]
-    return Line("one_hour_cache", "", figure, reasons)
+    return WhatIfRow("one_hour_cache", "", figure, reasons)
 
 
-def _no_judge(calls: Calls) -> Line:
+def _no_judge(calls: Calls) -> WhatIfRow:
     sentence = "The calls of judges are left out; all others keep their recorded cost."
-    return Line("without_judge", "", without_judge(calls.found), [Reason("exact", sentence)])
+    return WhatIfRow("without_judge", "", without_judge(calls.found), [Reason("exact", sentence)])
 
 
-def _without_definition(each: Definition, base: int) -> Line:
+def _without_definition(each: Definition, base: int) -> WhatIfRow:
     nano = base - each.cost_nano
     figure = Figure(each.calls, each.calls, base, nano, nano, nano)
     exact = (
@@ -162,4 +162,4 @@ def _without_definition(each: Definition, base: int) -> Line:
         assumed = "It was called: that the agent would have worked the same without it is not likely."
     kind: Kind = "without_definition" if each.name else "without_server"
     reasons = [Reason("exact", exact), Reason("assumed", assumed)]
-    return Line(kind, each.name or each.server, figure, reasons, each.tokens, each.used)
+    return WhatIfRow(kind, each.name or each.server, figure, reasons, each.tokens, each.used)

@@ -18,7 +18,7 @@ from itertools import chain, zip_longest
 
 
 @dataclass(slots=True)
-class Row:
+class WaitingRow:
     """A waiting row."""
 
     key: int
@@ -34,27 +34,29 @@ class FairQueue:
     """Changed by the writer thread; `has` and `oldest_since` may be called by any thread."""
 
     def __init__(self) -> None:
-        self._projects: dict[int, dict[int, deque[Row]]] = {}  # by project and token, the next one first
+        self._projects: dict[
+            int, dict[int, deque[WaitingRow]]
+        ] = {}  # by project and token, the next one first
         self._lock = threading.Lock()  # for other threads: a flow that goes to the end is not missing
 
     def __bool__(self) -> bool:
         return bool(self._projects)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[WaitingRow]:
         """Yield all rows in turn by flow, those of a flow in order."""
         for flows in zip_longest(*(flows.values() for flows in self._projects.values())):
             yield from chain.from_iterable(flow for flow in flows if flow is not None)
 
-    def append(self, row: Row) -> None:
+    def append(self, row: WaitingRow) -> None:
         with self._lock:
             self._projects.setdefault(row.project, {}).setdefault(row.token, deque()).append(row)
 
-    def portion(self, size: int) -> list[Row]:
+    def portion(self, size: int) -> list[WaitingRow]:
         """Return the next rows, of at most `size` bytes but one at least; `remove` takes them out.
 
         A row that was begun and not finished is alone.
         """
-        rows: list[Row] = []
+        rows: list[WaitingRow] = []
         held = 0
         for row in self:
             if rows and (row.begun or held + row.size > size):
@@ -65,7 +67,7 @@ class FairQueue:
                 break
         return rows
 
-    def remove(self, rows: Sequence[Row]) -> None:
+    def remove(self, rows: Sequence[WaitingRow]) -> None:
         """Remove the rows of the last portion; their flows and projects go to the end."""
         with self._lock:
             for row in rows:

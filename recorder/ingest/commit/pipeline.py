@@ -32,7 +32,7 @@ from recorder.core.events import Unread
 from recorder.core.formats import InvalidLineError, Limits, ParsedLine, base, native
 from recorder.core.formats.registry import SETTLED
 from recorder.core.lookups import StateKeys
-from recorder.core.recorder import Line, Recorder, state_keys_of
+from recorder.core.recorder import JournalLine, Recorder, state_keys_of
 from recorder.core.state import State
 from recorder.database.errors import STORE_ERRORS, raise_as_store_error
 from recorder.ingest.commit import span_backlog
@@ -148,7 +148,7 @@ class _Work:
         )
         return answers, touched
 
-    def _load_state(self, wanted: StateKeys, lines: Sequence[Line]) -> State:
+    def _load_state(self, wanted: StateKeys, lines: Sequence[JournalLine]) -> State:
         """Load the State for some lines, after writing the changes of earlier lines to the tables."""
         self.journal.write_lines()
         self._save()
@@ -195,7 +195,7 @@ def _stored(appended: Sequence[Appended | Unstored]) -> list[Appended]:
     return [each for each in appended if isinstance(each, Appended)]
 
 
-def _state_keys(appended: Sequence[Appended | Unstored]) -> tuple[StateKeys, list[Line]]:
+def _state_keys(appended: Sequence[Appended | Unstored]) -> tuple[StateKeys, list[JournalLine]]:
     """Return the keys of the state that the new lines need, and these lines."""
     taken = _stored(appended)
     lines = [line for each in taken for line in each.lines]

@@ -29,7 +29,7 @@ from recorder.core.sources import OTLP
 from recorder.database import sql
 from recorder.database.errors import STORE_ERRORS, Busy, StoreError, raise_as_store_error
 from recorder.ingest.commit import unreadable_spans
-from recorder.ingest.commit.fair_queue import FairQueue, Row
+from recorder.ingest.commit.fair_queue import FairQueue, WaitingRow
 from recorder.ingest.commit.unreadable_spans import TABLE
 from recorder.journal.batch import Batch, Receipt
 from recorder.journal.identity import masked
@@ -53,7 +53,7 @@ class Backlog:
 
     def __init__(self) -> None:
         self._rows = FairQueue()
-        self._portion: list[Row] = []  # whose bodies `next` returned
+        self._portion: list[WaitingRow] = []  # whose bodies `next` returned
         self._found: list[int] = []  # keys of these bodies
         self._worked_at = self._read_at = self._search_at = self._rest_until = 0.0
         self._hurry_until = 0.0
@@ -92,7 +92,7 @@ class Backlog:
             raise
         now = monotonic()
         for row, batch in zip(rows, batches, strict=True):
-            self._add(Row(row[0], batch.project, batch.token, batch.size, now))
+            self._add(WaitingRow(row[0], batch.project, batch.token, batch.size, now))
         return [Receipt(PRODUCER, -1, accepted=len(batch.lines), is_unread=True) for batch in batches]
 
     def next(self) -> list[Batch]:
@@ -222,9 +222,9 @@ class Backlog:
         for key, project, token, size, at, begun in found:
             if key not in known | unfinished:
                 waited_s = (datetime.now(UTC) - sql.aware(at)).total_seconds()
-                self._add(Row(key, project, token, size, now - max(0.0, waited_s), begun))
+                self._add(WaitingRow(key, project, token, size, now - max(0.0, waited_s), begun))
 
-    def _add(self, row: Row) -> None:
+    def _add(self, row: WaitingRow) -> None:
         self._rows.append(row)
         self.bytes += row.size + ROW_COST
         self.newest = max(self.newest, row.key)

@@ -14,7 +14,7 @@ from recorder.core.formats.base import Fields, encode_event
 from recorder.core.formats.base import parse as parse_foreign
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.formats.registry import SOURCE_OF
-from recorder.core.recorder import Line
+from recorder.core.recorder import JournalLine
 from recorder.core.records import ORIGIN_DERIVED
 from recorder.database import sql
 from recorder.journal.append import COLUMNS, LINES
@@ -38,13 +38,13 @@ class SpanReplay:
         self._derived: list[Entry] = []
         self._batch: list[Entry] = []
 
-    def add(self, entry: JournalEvent, raw: bytes) -> Iterator[Line]:
+    def add(self, entry: JournalEvent, raw: bytes) -> Iterator[JournalLine]:
         """Add a row; yield the lines of the batch before it, if it begins another one."""
         if self._batch and (entry.kind == "read" or entry.received_at != self._batch[-1][0].received_at):
             yield from self.rest()
         (self._derived if entry.kind == "read" else self._batch).append((entry, raw))
 
-    def rest(self) -> Iterator[Line]:
+    def rest(self) -> Iterator[JournalLine]:
         """Yield the lines of the batch that was added last."""
         batch, derived, self._batch, self._derived = self._batch, self._derived, [], []
         if not batch:
@@ -62,7 +62,9 @@ class SpanReplay:
         for line in lines:
             entry = batch[line.place][0]
             translation, head = reader.translation(line), about(entry)
-            yield Line(*head, translation.original(head[-1]), entry.producer.is_demo, translation.origin)
+            yield JournalLine(
+                *head, translation.original(head[-1]), entry.producer.is_demo, translation.origin
+            )
         reader.write()
 
     def withdrawn(self, units: Sequence[int]) -> list[Fields]:
@@ -84,7 +86,9 @@ def _parsed(raw: bytes) -> ForeignLine | InvalidLineError:
         return error.without_traceback()
 
 
-def events_again(entry: JournalEvent, events: Sequence[Fields], stored: Sequence[Entry]) -> Iterator[Line]:
+def events_again(
+    entry: JournalEvent, events: Sequence[Fields], stored: Sequence[Entry]
+) -> Iterator[JournalLine]:
     """Yield the events derived from a line; rows that differ from those stored are replaced."""
     raws = [encode_event(event) for event in events]
     keys = [row.pk for row, _ in stored]
@@ -95,7 +99,7 @@ def events_again(entry: JournalEvent, events: Sequence[Fields], stored: Sequence
         keys = _read_anew(entry, keys, raws)
     for key, raw in zip(keys, raws, strict=True):
         event = parse(raw, limits=NO_LIMITS)
-        yield Line(key, *about(entry)[1:], event, entry.producer.is_demo, ORIGIN_DERIVED)
+        yield JournalLine(key, *about(entry)[1:], event, entry.producer.is_demo, ORIGIN_DERIVED)
 
 
 def about(entry: JournalEvent) -> tuple[int, int, datetime, str]:

@@ -16,7 +16,7 @@ from recorder.core.events import AgentStart, Event, LoopEvent, SourceEvent
 from recorder.core.events.base import construct
 from recorder.core.formats.native import EVENT_TYPES
 from recorder.core.formats.registry import SOURCE_OF
-from recorder.core.recorder import Line
+from recorder.core.recorder import JournalLine
 from recorder.core.records import FOREIGN_ORIGINS, ORIGIN_DERIVED, Origin
 from recorder.database import sql
 from recorder.database.sql import Value
@@ -26,7 +26,7 @@ from recorder.projection.as_of.lazy_events import BodyReader, BodyUse, Unreadabl
 
 ROWS = 20_000  # of the index of lines that are read at once
 
-Entry: TypeAlias = Line | EndOfStream
+Entry: TypeAlias = JournalLine | EndOfStream
 
 _LAZY = {name: model for name, model in EVENT_TYPES.items() if model in get_args(LoopEvent)}
 # In SQLite a COALESCE has no declared type, so that Django leaves times unparsed: most lines share theirs.
@@ -113,7 +113,7 @@ class SessionLines:
                 self._sources[producer.pk] = _Source(producer.format, name, producer.is_demo)
         return rows
 
-    def _lines(self, rows: Sequence[tuple[Any, ...]], index: _Index) -> Iterator[Line]:
+    def _lines(self, rows: Sequence[tuple[Any, ...]], index: _Index) -> Iterator[JournalLine]:
         ids, types, sizes = ([row[column] for row in rows] for column in _OF_BODIES)
         bodies = BodyReader(ids, types, sizes, self._use)
         received: Value = None
@@ -124,7 +124,7 @@ class SessionLines:
                 received, at = row.received_at, _utc(row.received_at)
             source = self._sources[row.producer]
             event = self._event(row, source, index, bodies, place)
-            yield Line(row.line, row.producer, at, source.name, event, source.is_demo, row.origin)
+            yield JournalLine(row.line, row.producer, at, source.name, event, source.is_demo, row.origin)
 
     def _event(self, row: _Row, source: _Source, index: _Index, bodies: BodyReader, place: int) -> Event:
         if source.form != "native" and row.origin != ORIGIN_DERIVED:

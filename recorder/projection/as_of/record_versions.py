@@ -43,7 +43,7 @@ from recorder.core.changes import (
     SessionMoved,
 )
 from recorder.core.money.prices import Price, PriceKey
-from recorder.core.recorder import Line, Recorder
+from recorder.core.recorder import JournalLine, Recorder
 from recorder.core.records import EventRecord, Loop, Record
 from recorder.core.state import State
 from recorder.database.row_mapper import table
@@ -135,7 +135,7 @@ class RecordVersions:
             with _collector_paused():
                 while chunk := list(islice(entries, CHUNK)):
                     self._ends.append(chunk[-1].id)
-                    self._number += sum(isinstance(entry, Line) for entry in chunk)
+                    self._number += sum(isinstance(entry, JournalLine) for entry in chunk)
                     self._keep(_feed(self._recorder, chunk))
         except BaseException:
             self._begin()  # a chunk that was fed in part cannot be continued
@@ -218,7 +218,7 @@ def _after(entries: Iterable[Entry], records: Iterable[Record], prices: _Prices)
 
 def _feed(recorder: Recorder, entries: Iterable[Entry]) -> Iterator[Change]:
     for kind, some in groupby(entries, key=type):
-        if kind is Line:
+        if kind is JournalLine:
             yield from recorder.feed(*some)  # type: ignore[arg-type]  # no type check sees that all are lines
             continue
         for flush in some:

@@ -1,11 +1,12 @@
 """Pages of turns: chunks, first difference, hidden rows, previous and next page."""
 
-from dashboard.comparison.turn_table import CHUNK_CELLS, ROWS, Branch, Step, table
+from dashboard.comparison.turn_table import CHUNK_CELLS, ROWS, AlignedTurn, Branch, table
 
 
 def branch(*tools, is_open=False, cost=None):
     steps = [
-        Step(n, ((tool, "key"),), "", tool, 0, False, 10, cost, 1_000) for n, tool in enumerate(tools, 1)
+        AlignedTurn(n, ((tool, "key"),), "", tool, 0, False, 10, cost, 1_000)
+        for n, tool in enumerate(tools, 1)
     ]
     return Branch(steps, "/loop", is_open)
 
@@ -60,7 +61,7 @@ def test_the_version_of_a_chunk_changes_with_its_rows_only():
 
 
 def test_a_cell_names_few_tools_and_counts_the_calls_of_the_others():
-    step = Step(1, tuple((f"tool-{n}", "key") for n in range(9)), "", "", 0, False, 10, None, 1_000)
+    step = AlignedTurn(1, tuple((f"tool-{n}", "key") for n in range(9)), "", "", 0, False, 10, None, 1_000)
 
     [row] = shown_rows(table([Branch([step], "/loop")]))
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.pages.costs.params import Params
+from dashboard.pages.costs.params import CostsParams
 from dashboard.pages.costs.queries import overview
 from dashboard.shared.series_colours import COLOURS, SLOTS, series_slots
 from recorder.ingest.commit.pipeline import Batch, ingest
@@ -43,7 +43,7 @@ def test_costs_draw_eight_series_in_eight_colours_and_the_rest_as_one(by):
         assert ingest(batch).rejected == []
     ModelConfig.objects.update(slot=1)
 
-    figures = overview.page(project, Params(by=by, since="24h"), build.NINE).figures
+    figures = overview.page(project, CostsParams(by=by, since="24h"), build.NINE).figures
 
     names = [row.name.css for row in figures.rows]
     colours = [css for css in names if css != "others"]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.notifications.queries import waiting as notified
-from dashboard.pages.attention.params import Params
+from dashboard.pages.attention.params import AttentionParams
 from dashboard.pages.attention.queries.waiting import WaitingOf
 from dashboard.pages.sessions.params import Filters
 from dashboard.pages.sessions.queries.facets import views
@@ -132,7 +132,7 @@ def shown(project, client):
         now = timezone.now()
         tabs = {view.label: view.count.value for view in views(project.pk, Filters(), now)}
         tiles = figures(project.pk, Filters(), now)
-        open_approvals = WaitingOf(Params())([project.pk])[project.pk]
+        open_approvals = WaitingOf(AttentionParams())([project.pk])[project.pk]
         items = client.get("/api/v1/sessions?project=default").json()["items"]
         by_param = {
             word: {

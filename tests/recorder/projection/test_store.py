@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recorder.core.context import Line
+from recorder.core.context import JournalLine
 from recorder.core.formats.native import parse
 from recorder.core.records import EventRecord, Loop, Session, ToolCall, Turn
 from recorder.core.state_keys import state_keys_of
@@ -183,7 +183,7 @@ def play(project, stream, cuts=None):
 
 
 def queries(project, lines):
-    parsed = [Line(0, 1, NOW, "phi-core", parse(raw)) for raw in lines]
+    parsed = [JournalLine(0, 1, NOW, "phi-core", parse(raw)) for raw in lines]
     with CaptureQueriesContext(connection) as captured:
         store.load_state(project.pk, state_keys_of(parsed), {1})
     return len(captured)

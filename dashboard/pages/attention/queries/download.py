@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from dashboard.pages.attention.params import Params
+from dashboard.pages.attention.params import AttentionParams
 from dashboard.pages.attention.queries.ended_sessions import Ended, Failures, FailuresOf, FinishedOf
 from dashboard.pages.attention.queries.waiting import Question, Waiting, WaitingOf
 from dashboard.pages.attention.queries.wastes import Alarm, Alarms, AlarmsOf
@@ -20,7 +20,7 @@ NO_WASTE: Sequence[Value] = (None,) * 5
 Page = TypeVar("Page", Waiting, Failures, Alarms)
 
 
-def chunks(project: Project, user: int, params: Params) -> Iterator[Sequence[Sequence[Value]]]:
+def chunks(project: Project, user: int, params: AttentionParams) -> Iterator[Sequence[Sequence[Value]]]:
     """Yield the lists of the page one after the other, a page of each at a time."""
     start = params.but()
     if params.shows("waiting"):
@@ -36,7 +36,7 @@ def chunks(project: Project, user: int, params: Params) -> Iterator[Sequence[Seq
         yield [_ended("finished", each) for each in FinishedOf(start)([project.pk])[project.pk].rows]
 
 
-def _pages(read: Callable[[Params], Page], start: Params) -> Iterator[Page]:
+def _pages(read: Callable[[AttentionParams], Page], start: AttentionParams) -> Iterator[Page]:
     page = read(start)
     yield page
     while page.more:

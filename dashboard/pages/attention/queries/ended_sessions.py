@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from dashboard.live.paged_list import Count, count
-from dashboard.pages.attention.params import Params, Place
+from dashboard.pages.attention.params import AttentionParams, Place
 from dashboard.pages.attention.queries.filters import selected
 from dashboard.shared import attention
 from dashboard.web import links
@@ -45,7 +45,7 @@ class Failures:
     rows: Sequence[Ended]
     total: Count
     unseen: Count
-    more: Params | None  # the next page, None on the last one
+    more: AttentionParams | None  # the next page, None on the last one
     first_url: str
     newest: Cursor | None  # of all failures: "mark all" leaves later ones unread
     seen_url: str
@@ -67,7 +67,7 @@ class FailuresOf:
     """Query of the panel attention/failed of one project; its keys are users."""
 
     project: int
-    params: Params
+    params: AttentionParams
 
     def __call__(self, users: Collection[int]) -> Mapping[int, Failures]:
         """Return the page of each user. Five queries per user."""
@@ -75,7 +75,7 @@ class FailuresOf:
         return {user: _failures(self.project, slug, user, self.params) for user in users}
 
 
-def _failures(project: int, slug: str, user: int, params: Params) -> Failures:
+def _failures(project: int, slug: str, user: int, params: AttentionParams) -> Failures:
     failed, after = _of_filters(project, attention.failed(project, timezone.now()), params), params.failed
     rows = failed.annotate(has_seen=attention.is_read_by(user)).only(*COLUMNS)
     if after is not None:
@@ -99,7 +99,7 @@ def _failures(project: int, slug: str, user: int, params: Params) -> Failures:
 class FinishedOf:
     """Query of the panel attention/finished with these filters."""
 
-    params: Params
+    params: AttentionParams
 
     def __call__(self, projects: Collection[int]) -> Mapping[int, Finished]:
         """Return the sessions that finished lately. Two queries for one project."""
@@ -108,29 +108,29 @@ class FinishedOf:
         return {pk: Finished(_finished(pk, slug, self.params, now)) for pk, slug in slugs}
 
 
-def failed_loops(project: int, user: int, params: Params, *, upto: Cursor) -> Sequence[int]:
+def failed_loops(project: int, user: int, params: AttentionParams, *, upto: Cursor) -> Sequence[int]:
     """Return the failed loops of the filters, up to a time, that are unread by the user. One query."""
     return _unseen(project, user, Q(last_event_at__lte=upto.at), params)
 
 
 def failed_loop(project: int, user: int, session: int) -> Sequence[int]:
     """Return the failed loop of a session unless the user has read it. One query."""
-    return _unseen(project, user, Q(pk=session), Params())
+    return _unseen(project, user, Q(pk=session), AttentionParams())
 
 
-def _unseen(project: int, user: int, which: Q, params: Params) -> Sequence[int]:
+def _unseen(project: int, user: int, which: Q, params: AttentionParams) -> Sequence[int]:
     failed = _of_filters(project, attention.failed(project, timezone.now()), params)
     failed = failed.filter(which, ~attention.is_read_by(user))
     return list(failed.order_by("-last_event_at").values_list("head_id", flat=True)[:MARKED_MAX])
 
 
-def _finished(project: int, slug: str, params: Params, now: datetime) -> Sequence[Ended]:
+def _finished(project: int, slug: str, params: AttentionParams, now: datetime) -> Sequence[Ended]:
     rows = _of_filters(project, attention.ended(project, attention.FINISHED, now), params)
     latest = rows.order_by("-last_event_at", "-pk").only(*COLUMNS)
     return [_ended(slug, each) for each in latest[:FINISHED_MAX]]
 
 
-def _of_filters(project: int, sessions: QuerySet[Session], params: Params) -> QuerySet[Session]:
+def _of_filters(project: int, sessions: QuerySet[Session], params: AttentionParams) -> QuerySet[Session]:
     return sessions.filter(pk__in=selected(project, params)) if params.has_sessions else sessions
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from dashboard.pages.attention.params import Params
+from dashboard.pages.attention.params import AttentionParams
 from dashboard.pages.attention.queries.filters import selected
 from recorder.models import Session
 
@@ -18,7 +18,9 @@ class FeedSession:
     agent: str
 
 
-def sessions_by_id(project: int, session_ids: Collection[str], params: Params) -> Mapping[str, FeedSession]:
+def sessions_by_id(
+    project: int, session_ids: Collection[str], params: AttentionParams
+) -> Mapping[str, FeedSession]:
     """Return the sessions that the filters select by session id. One query, two with filters."""
     found = Session.objects.filter(project=project, session_id__in=session_ids)
     if params.has_sessions:

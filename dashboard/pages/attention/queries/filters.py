@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from dashboard.pages.attention.params import KINDS, MENUS, Params
+from dashboard.pages.attention.params import KINDS, MENUS, AttentionParams
 from dashboard.query_language.box import parsed
 from dashboard.web.filters import Menu, Option, options
 from recorder.models import Session
@@ -15,13 +15,13 @@ from recorder.models import Session
 NEWEST = 1_000  # sessions whose agents and sources are options
 
 
-def selected(project: int, params: Params) -> QuerySet[Session, int]:
+def selected(project: int, params: AttentionParams) -> QuerySet[Session, int]:
     """Return the primary keys of the sessions that the query selects, as the list of sessions does."""
     query = parsed(params.q).on_sessions(project, timezone.now(), params.reader)
     return Session.objects.filter(query, project=project).values_list("pk", flat=True)
 
 
-def menus(project: int, params: Params) -> Sequence[Menu]:
+def menus(project: int, params: AttentionParams) -> Sequence[Menu]:
     """Return the kinds, and the agents and sources of the newest sessions. One query."""
     newest = Session.objects.filter(project=project).order_by("-last_event_at", "-pk")
     seen = list(newest.values_list("agent_id", "source")[:NEWEST])

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.utils import timezone
 
-from dashboard.pages.attention.params import PERIODS, Params
+from dashboard.pages.attention.params import PERIODS, AttentionParams
 from dashboard.pages.attention.queries.filters import selected
 from dashboard.shared import attention
 from dashboard.web import links
@@ -57,7 +57,7 @@ class Reasons:
 class ReasonsOf:
     """Query of the panel attention/reasons with these filters."""
 
-    params: Params
+    params: AttentionParams
 
     def __call__(self, projects: Collection[int]) -> Mapping[int, Reasons]:
         """Return the reasons of each project. Two queries for one project."""
@@ -86,7 +86,7 @@ def grouped(slug: str, failures: Iterable[Session]) -> list[Reason]:
     return sorted(rows, key=lambda row: (-row.count, -row.key))
 
 
-def _reasons(project: int, slug: str, params: Params, now: datetime) -> Reasons:
+def _reasons(project: int, slug: str, params: AttentionParams, now: datetime) -> Reasons:
     start, end = bounds(params.period, now)
     failed = attention.failed_within(project, start, end)
     if params.has_sessions:

@@ -9,7 +9,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from dashboard.live.paged_list import Count, count
-from dashboard.pages.attention.params import Params
+from dashboard.pages.attention.params import AttentionParams
 from dashboard.pages.attention.queries.filters import selected
 from dashboard.rendering import approvals
 from dashboard.shared import attention
@@ -60,7 +60,7 @@ class Waiting:
 
     rows: Sequence[Question]
     total: Count
-    more: Params | None  # the next page, None on the last one
+    more: AttentionParams | None  # the next page, None on the last one
     first_url: str
     stale: Count  # sessions without recent events, whose approvals are not listed
     stale_url: str
@@ -74,7 +74,7 @@ class Waiting:
 class WaitingOf:
     """Query of the panel attention/waiting: the page that the parameters select."""
 
-    params: Params
+    params: AttentionParams
 
     def __call__(self, projects: Collection[int]) -> Mapping[int, Waiting]:
         """Return the page of each project. Five queries for one project."""
@@ -82,7 +82,7 @@ class WaitingOf:
         return {pk: _waiting(pk, slug, self.params) for pk, slug in slugs}
 
 
-def _waiting(project: int, slug: str, params: Params) -> Waiting:
+def _waiting(project: int, slug: str, params: AttentionParams) -> Waiting:
     now, after = timezone.now(), params.waiting
     unresolved, silent = attention.waiting(project, now), Session.objects.filter(stale(now), project=project)
     if params.has_sessions:

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from dashboard.live.paged_list import Count, count
-from dashboard.pages.attention.params import Params, Place
+from dashboard.pages.attention.params import AttentionParams, Place
 from dashboard.pages.attention.queries.filters import selected
 from dashboard.shared import attention
 from dashboard.shared.waste.queries import places
@@ -44,7 +44,7 @@ class Alarms:
     rows: Sequence[Alarm]
     total: Count
     unseen: Count
-    more: Params | None  # the next page, None on the last one
+    more: AttentionParams | None  # the next page, None on the last one
     first_url: str
     newest: Cursor | None  # of all alarms: "mark all" leaves later ones unread
     seen_url: str
@@ -59,7 +59,7 @@ class AlarmsOf:
     """Query of the panel attention/waste of one project; its keys are users."""
 
     project: int
-    params: Params
+    params: AttentionParams
 
     def __call__(self, users: Collection[int]) -> Mapping[int, Alarms]:
         """Return the page of each user. Seven queries per user."""
@@ -67,7 +67,7 @@ class AlarmsOf:
         return {user: _alarms(self.project, slug, user, self.params) for user in users}
 
 
-def unread(project: int, user: int, params: Params, *, upto: Cursor) -> Sequence[tuple[int, int]]:
+def unread(project: int, user: int, params: AttentionParams, *, upto: Cursor) -> Sequence[tuple[int, int]]:
     """Return loop and line of the alarms of the filters, up to a time, that are unread by the user.
 
     One query.
@@ -77,7 +77,7 @@ def unread(project: int, user: int, params: Params, *, upto: Cursor) -> Sequence
 
 def unread_one(project: int, user: int, pk: int) -> Sequence[tuple[int, int]]:
     """Return loop and line of one alarm unless the user has read it. One query."""
-    return _unread(_of_filters(project, Params()).filter(pk=pk), user)
+    return _unread(_of_filters(project, AttentionParams()).filter(pk=pk), user)
 
 
 def _unread(found: QuerySet[Waste], user: int) -> Sequence[tuple[int, int]]:
@@ -85,7 +85,7 @@ def _unread(found: QuerySet[Waste], user: int) -> Sequence[tuple[int, int]]:
     return [(loop, line or 0) for loop, line in rows.values_list("loop", "alarm_line")[:MARKED_MAX]]
 
 
-def _alarms(project: int, slug: str, user: int, params: Params) -> Alarms:
+def _alarms(project: int, slug: str, user: int, params: AttentionParams) -> Alarms:
     every, after = _of_filters(project, params), params.waste
     rows = every.annotate(has_seen=attention.is_waste_read_by(user))
     if after is not None:
@@ -122,7 +122,7 @@ def _rows(slug: str, found: Sequence[Waste]) -> list[Alarm]:
     return rows
 
 
-def _of_filters(project: int, params: Params) -> QuerySet[Waste]:
+def _of_filters(project: int, params: AttentionParams) -> QuerySet[Waste]:
     found = attention.alarms(project, timezone.now())
     return found.filter(session__in=selected(project, params)) if params.has_sessions else found
 

@@ -12,7 +12,7 @@ from dashboard.compaction_analysis.bars import Bar, bars
 from dashboard.compaction_analysis.claim_check import Verdict, verdict
 from dashboard.compaction_analysis.payback import Call
 from dashboard.compaction_analysis.queries import bodies
-from dashboard.compaction_analysis.queries.passes import Pass, listed, passes, recorded, shown
+from dashboard.compaction_analysis.queries.passes import CompactionEffect, listed, passes, recorded, shown
 from dashboard.compaction_analysis.queries.repeated_calls import Repeats, repeats
 from dashboard.pages.compactions.chart import Chart, chart
 from dashboard.pages.compactions.flow_diagram import Flow, flow
@@ -40,7 +40,7 @@ class Summary:
 class Content:
     """Reported counts and comparison of the contexts; root of the panel compactions/content."""
 
-    found: Pass
+    found: CompactionEffect
     verdict: Verdict
     sent: Flow | None
     block: Flow | None
@@ -72,7 +72,7 @@ class Original:
 class Effect:
     """Effect of a compaction on later calls; root of the panel compactions/effect."""
 
-    found: Pass
+    found: CompactionEffect
     chart: Chart | None
     repeats: Repeats
     is_content_known: bool
@@ -138,7 +138,7 @@ def url_of_event(project: int, event: int) -> str | None:
     return links.compaction(row.loop.session.project.slug, row.loop.session_id, pk)
 
 
-def _content(found: Pass) -> Content:
+def _content(found: CompactionEffect) -> Content:
     read = bodies.bodies(found)
     before, after, at, of = _neighbours(found)
     return Content(
@@ -154,7 +154,7 @@ def _content(found: Pass) -> Content:
     )
 
 
-def _effect(found: Pass) -> Effect:
+def _effect(found: CompactionEffect) -> Effect:
     sent = bodies.bodies(found).sent
     return Effect(
         found=found,
@@ -170,7 +170,7 @@ def _nano(call: Call | None) -> int | None:
     return round(call.input_nano) if call and call.input_nano is not None else None
 
 
-def _neighbours(found: Pass) -> tuple[str, str, int, int]:
+def _neighbours(found: CompactionEffect) -> tuple[str, str, int, int]:
     """Return the URLs of the neighbours, its number and the number of compactions in the session."""
     in_session = listed().filter(loop__session=found.base.session_id)
     counted = in_session.aggregate(at=Count("pk", filter=Q(pk__lte=found.pk)), of=Count("pk"))
@@ -180,7 +180,7 @@ def _neighbours(found: Pass) -> tuple[str, str, int, int]:
     return to[0], to[1], counted["at"], counted["of"]
 
 
-def _summary(found: Pass) -> Summary | None:
+def _summary(found: CompactionEffect) -> Summary | None:
     if not found.summary_size:
         return None
     rows = Compaction.objects.filter(pk=found.pk).values_list(Left("summary", TEXT), flat=True)
@@ -189,7 +189,7 @@ def _summary(found: Pass) -> Summary | None:
     return Summary(rows.first() or "", found.summary_size, url)
 
 
-def _limit(found: Pass) -> int | None:
+def _limit(found: CompactionEffect) -> int | None:
     """Return the context window in tokens, from the config of the loop."""
     config = ModelConfig.objects.filter(pk=found.base.config_id or 0).only("snapshot").first()
     snapshot = config.snapshot if config else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from dashboard.pages.compactions.params import NEWEST, Filters
-from dashboard.pages.compactions.queries.list import Row, matching, rows
+from dashboard.pages.compactions.queries.list import CompactionRow, matching, rows
 from dashboard.web.lists.download import Value, chunked, dollars
 from recorder.models import Project
 
@@ -28,7 +28,7 @@ def chunks(project: Project, filters: Filters, now: datetime) -> Iterator[Sequen
     return chunked(NEWEST.sort(matching(project.pk, filters, now)), read)
 
 
-def _values(row: Row) -> Sequence[Value]:
+def _values(row: CompactionRow) -> Sequence[Value]:
     found, claim, pay = row.found, row.found.claim, row.found.payback
     record, session = found.row, found.row.loop.session
     return (

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Case, Count, F, Q, QuerySet, Sum, When
 
-from dashboard.compaction_analysis.queries.passes import Pass, passes, shown
+from dashboard.compaction_analysis.queries.passes import CompactionEffect, passes, shown
 from dashboard.pages.compactions.params import NEWEST as NEWEST_FIRST
 from dashboard.query_language.queries.compactions import AGENT, CONFIG
 from dashboard.shared.config_labels import Chip, chips
@@ -68,8 +68,8 @@ class Figures:
 class Paid:
     """The newest compactions by net savings; those without a price are only counted."""
 
-    best: Sequence[Pass]
-    worst: Sequence[Pass]
+    best: Sequence[CompactionEffect]
+    worst: Sequence[CompactionEffect]
     priced: int
     sampled: int
     net_nano: int

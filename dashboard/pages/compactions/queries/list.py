@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce, Least
 
-from dashboard.compaction_analysis.queries.passes import Pass, listed, passes, shown
+from dashboard.compaction_analysis.queries.passes import CompactionEffect, listed, passes, shown
 from dashboard.pages.compactions.params import COLUMNS, MENUS, Filters
 from dashboard.query_language.box import parsed
 from dashboard.query_language.conditions import compaction_condition
@@ -25,10 +25,10 @@ AT = Least(Coalesce("started_at", "ended_at", "loop__session__last_event_at"), "
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CompactionRow:
     """One compaction; root of the panel compactions/row."""
 
-    found: Pass
+    found: CompactionEffect
     chip: Chip | None
     columns: tuple[str, ...]  # after the first
 
@@ -48,12 +48,14 @@ def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Compacti
     return rows.annotate(at=AT).filter(**time_range(filters, now).within("at"))
 
 
-def rows(project: int, pks: Collection[int], columns: tuple[str, ...] = COLUMNS.usual) -> Mapping[int, Row]:
+def rows(
+    project: int, pks: Collection[int], columns: tuple[str, ...] = COLUMNS.usual
+) -> Mapping[int, CompactionRow]:
     """Return the rows of the compactions that belong to the project. Seven queries."""
     found = passes(shown(listed(project).filter(pk__in=pks).annotate(config=CONFIG)))
     config_of: dict[int, int] = {item.pk: item.row.config or 0 for item in found}  # type: ignore[attr-defined]
     named = chips({config for config in config_of.values() if config})
-    return {item.pk: Row(item, named.get(config_of[item.pk]), columns) for item in found}
+    return {item.pk: CompactionRow(item, named.get(config_of[item.pk]), columns) for item in found}
 
 
 def sessions(pks: Collection[int]) -> Mapping[int, int]:

@@ -21,7 +21,7 @@ from dashboard.pages.costs.figures import (
     figures,
     ranked,
 )
-from dashboard.pages.costs.params import MENUS, Params, Period
+from dashboard.pages.costs.params import MENUS, CostsParams, Period
 from dashboard.pages.costs.queries import records, spending
 from dashboard.pages.costs.queries.unpriced_models import Unpriced, unpriced
 from dashboard.pages.costs.totals import UsageTotals
@@ -42,7 +42,7 @@ UNKNOWN_NAME = Name("none", OTHERS)
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class CostOverview:
     """All totals of the page; root of the panel costs/figures."""
 
     figures: Figures
@@ -64,7 +64,7 @@ class _UsageData:
     """Usage rows of a period, and the maximum number of table rows."""
 
     project: Project
-    params: Params
+    params: CostsParams
     scope: Scope
     period: Period
     usage_rows: Collection[UsageRow]
@@ -79,7 +79,7 @@ class _UsageData:
         return ranked(by_key(self.usage_rows, of), self.rows)
 
 
-def page(project: Project, params: Params, now: datetime, rows: int = ROWS_MAX) -> Page:
+def page(project: Project, params: CostsParams, now: datetime, rows: int = ROWS_MAX) -> CostOverview:
     """Return the costs of a project, with at most `rows` table rows."""
     period = params.period(now)
     scope = parsed(params.q).spending(project.pk, now, params.reader).without(params.left_out)
@@ -95,7 +95,7 @@ def page(project: Project, params: Params, now: datetime, rows: int = ROWS_MAX) 
         by_session += [replace(row, usage=-row.usage, session=0) for row in by_session]
         usage_rows, bars = [*usage_rows, *by_session], [*bars, *by_session]
     grouping = _GROUPINGS[params.by](_UsageData(project, params, scope, period, usage_rows, rows))
-    return Page(
+    return CostOverview(
         figures(params, period, usage_rows, bars, grouping, usage.before),
         unpriced(project.pk, usage_rows, now),
         reverse("costs", args=[project.slug]),
@@ -114,13 +114,13 @@ def _usage(project: int, scope: Scope, period: Period, keys: Collection[str]) ->
     )
 
 
-def pages(params: Params, projects: Collection[int]) -> Mapping[int, Page]:
+def pages(params: CostsParams, projects: Collection[int]) -> Mapping[int, CostOverview]:
     """Return the costs of projects up to now."""
     now = timezone.now()
     return {project.pk: page(project, params, now) for project in Project.objects.filter(pk__in=projects)}
 
 
-def menus(project: int, params: Params) -> list[Menu]:
+def menus(project: int, params: CostsParams) -> list[Menu]:
     """Return the menus, which write the query: recorded values and the current selection. Three queries."""
     newest = Session.objects.filter(project=project).order_by("-last_event_at", "-pk")
     agents = newest.values_list("agent_id", flat=True)[:AGENTS_FROM]

@@ -28,7 +28,7 @@ DEFAULT_RATE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PriceTableRow:
     """One row of the price table, in dollars per million tokens."""
 
     pk: int
@@ -66,7 +66,7 @@ class RepricingRow:
 class Prices:
     """Price table and repricings; root of the panel costs/prices."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[PriceTableRow, ...]
     more: int
     repricings: tuple[RepricingRow, ...]  # newest first
     calls: int  # estimated number of calls that a running repricing reads
@@ -123,16 +123,16 @@ def _repricing_row(row: Repricing) -> RepricingRow:
     )
 
 
-def _lines(rows: list[PriceRow], now: datetime) -> list[Line]:
+def _lines(rows: list[PriceRow], now: datetime) -> list[PriceTableRow]:
     used = price_at([_price(row) for row in rows], LAST, now)
     lines = [_line(row, is_used=used is not None and row.pk == used.id) for row in rows if row.bands]
     return sorted(lines, key=lambda line: (not line.is_used, -line.pk))
 
 
-def _line(row: PriceRow, *, is_used: bool) -> Line:
+def _line(row: PriceRow, *, is_used: bool) -> PriceTableRow:
     first, *rest = _bands(row)
     by = f"override by {row.created_by}" if row.created_by else "override"
-    return Line(
+    return PriceTableRow(
         pk=row.pk,
         model=row.model,
         provider=row.provider,

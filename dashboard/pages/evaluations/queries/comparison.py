@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from dashboard.comparison.config_differences import SettingsSection, differences
 from dashboard.comparison.queries import turns_of_loops
 from dashboard.comparison.turn_section import Choice, TurnSection
+from dashboard.comparison.turn_table import AlignedTurn, table
 from dashboard.comparison.turn_table import Branch as Turns
-from dashboard.comparison.turn_table import Step, table
-from dashboard.pages.evaluations.detail_params import ANSWERS, Params
+from dashboard.pages.evaluations.detail_params import ANSWERS, DetailParams
 from dashboard.pages.evaluations.queries.answers import Answer, answers
 from dashboard.pages.evaluations.queries.groups import Branch, Group, groups
-from dashboard.pages.evaluations.results import Figures, Row, results
+from dashboard.pages.evaluations.results import FigureRow, Figures, results
 from dashboard.shared.usage_bar import kinds
 from recorder.core.records import Json
 
@@ -29,10 +29,10 @@ class Comparison:
     is_settled: bool  # a branch was selected
     is_win: bool  # False for a fallback selection
     settings: SettingsSection
-    results: Sequence[Row]
+    results: Sequence[FigureRow]
     answers: Sequence[Answer | None]
     turns: TurnSection
-    params: Params
+    params: DetailParams
 
     @property
     def columns(self) -> int:
@@ -57,13 +57,13 @@ class Comparison:
 class Tables:
     """Query of the table panel for given parameters."""
 
-    params: Params
+    params: DetailParams
 
     def __call__(self, pks: Collection[int]) -> Mapping[int, Comparison]:
         return {pk: comparison(group, self.params) for pk, group in groups(pks).items()}
 
 
-def comparison(group: Group, params: Params) -> Comparison:
+def comparison(group: Group, params: DetailParams) -> Comparison:
     """Return the comparison of a group's branches. Three queries in addition to those of the group."""
     branches = _chosen(group, params)
     differing, equal_settings = differences([[_snapshot(branch)] for branch in branches])
@@ -88,12 +88,12 @@ def comparison(group: Group, params: Params) -> Comparison:
     )
 
 
-def turns_of(group: Group, params: Params) -> TurnSection:
+def turns_of(group: Group, params: DetailParams) -> TurnSection:
     """Return the turns of a group's branches side by side. Two queries."""
     return _turn_section(_turns(_chosen(group, params)), params)
 
 
-def _chosen(group: Group, params: Params) -> Sequence[Branch]:
+def _chosen(group: Group, params: DetailParams) -> Sequence[Branch]:
     winner = group.winner
     return group.numbered(params.chosen(winner.number if winner else None, len(group.branches)))
 
@@ -103,7 +103,7 @@ def _turns(branches: Sequence[Branch]) -> Sequence[Turns]:
     return [Turns(steps[branch.pk], branch.url, branch.is_open) for branch in branches]
 
 
-def _turn_section(compared: Sequence[Turns], params: Params) -> TurnSection:
+def _turn_section(compared: Sequence[Turns], params: DetailParams) -> TurnSection:
     return TurnSection(
         table=table(compared, first=params.row, is_only_differences=params.is_only_differences),
         what="branch",
@@ -113,7 +113,7 @@ def _turn_section(compared: Sequence[Turns], params: Params) -> TurnSection:
     )
 
 
-def _figures(branch: Branch, steps: Sequence[Step]) -> Figures:
+def _figures(branch: Branch, steps: Sequence[AlignedTurn]) -> Figures:
     loop = branch.loop
     return Figures(
         has_started=loop.started_at is not None,

@@ -22,7 +22,7 @@ from recorder.models import LoopRecord, ModelConfig, ParallelGroupRecord, Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EvaluationRow:
     """One evaluation; root of the panel evaluations/row."""
 
     pk: int
@@ -81,7 +81,9 @@ def sessions(pks: Collection[int]) -> Mapping[int, int]:
     return dict(ParallelGroupRecord.objects.filter(pk__in=pks).values_list("pk", "session_id"))
 
 
-def rows(project: int, pks: Collection[int], columns: tuple[str, ...] = COLUMNS.usual) -> Mapping[int, Row]:
+def rows(
+    project: int, pks: Collection[int], columns: tuple[str, ...] = COLUMNS.usual
+) -> Mapping[int, EvaluationRow]:
     """Return the rows of the evaluations that belong to the project. Three queries."""
     return {pk: _row(group, columns) for pk, group in groups(pks).items() if group.project.pk == project}
 
@@ -119,9 +121,9 @@ def end_of(group: Group) -> datetime | None:
     return None if group.is_running else group.record.ended_at
 
 
-def _row(group: Group, columns: tuple[str, ...]) -> Row:
+def _row(group: Group, columns: tuple[str, ...]) -> EvaluationRow:
     record, other = group.record, runner_up(group)
-    return Row(
+    return EvaluationRow(
         pk=record.pk,
         url=links.evaluation(group.project.slug, record.pk),
         title=group.title,

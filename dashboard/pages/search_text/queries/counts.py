@@ -16,7 +16,7 @@ from django.db.models import Count as SqlCount
 from django.db.models import QuerySet
 
 from dashboard.live.paged_list import Count
-from dashboard.pages.search_text.params import Params
+from dashboard.pages.search_text.params import SearchParams
 from dashboard.pages.search_text.queries.hits_by_kind import by_kind
 from dashboard.query_language import print_query
 from dashboard.query_language.box import Parsed
@@ -51,7 +51,7 @@ class Counts:
     kinds: Mapping[str, Number] = field(default_factory=dict)
 
 
-def counts(project: int, params: Params, now: datetime, user: int) -> Counts:
+def counts(project: int, params: SearchParams, now: datetime, user: int) -> Counts:
     """Return the numbers of a valid query. At most six queries that search, and five that count."""
     node = params.parsed.node
     found: dict[str, Sequence[Session]] = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from dashboard.pages.search_text.params import Params
+from dashboard.pages.search_text.params import SearchParams
 from dashboard.pages.search_text.queries.results import page_of
 from dashboard.shared.search import hits as recorded_hits
 from dashboard.shared.search.find import SessionHits
@@ -21,7 +21,9 @@ HEADER = (
 NO_HIT: list[recorded_hits.Hit | None] = [None]
 
 
-def chunks(project: Project, params: Params, now: datetime, user: int) -> Iterator[Sequence[Sequence[Value]]]:
+def chunks(
+    project: Project, params: SearchParams, now: datetime, user: int
+) -> Iterator[Sequence[Sequence[Value]]]:
     """Yield the hits of a query, a page of sessions at a time; a session without hits is one row."""
     at = params.but()
     while params.parsed.node is not None:
@@ -32,7 +34,7 @@ def chunks(project: Project, params: Params, now: datetime, user: int) -> Iterat
         at = replace(at, cursor=int(page.next))
 
 
-def _rows(project: Project, params: Params, items: Sequence[SessionHits]) -> list[Sequence[Value]]:
+def _rows(project: Project, params: SearchParams, items: Sequence[SessionHits]) -> list[Sequence[Value]]:
     shown = recorded_hits.hits(project.pk, params.parsed.node, (hit for item in items for hit in item.hits))
     rows = Session.objects.filter(project=project, pk__in=[item.session for item in items])
     sessions = {row.pk: row for row in rows.only("session_id", "title", "agent_id", "last_event_at")}

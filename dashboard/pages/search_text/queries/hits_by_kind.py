@@ -8,7 +8,7 @@ from datetime import datetime
 
 from dashboard.live.paged_list import Count, count
 from dashboard.live.paged_list import newest as newest_row
-from dashboard.pages.search_text.params import Params
+from dashboard.pages.search_text.params import SearchParams
 from dashboard.query_language.conditions import positive_words
 from dashboard.shared.search.sessions import phrase_of
 from recorder.models import Session
@@ -20,7 +20,7 @@ from recorder.search.queries import TOP, Found
 MOST = 1_000  # documents that are counted
 
 
-def newest(project: int, params: Params) -> int:
+def newest(project: int, params: SearchParams) -> int:
     """Return the newest document with the words of a query; without words, the newest session."""
     match = _match(params)
     if match is None:
@@ -28,7 +28,7 @@ def newest(project: int, params: Params) -> int:
     return queries.newest(project, match, TOP, 1).last or 0 if queries.is_searchable(project) else 0
 
 
-def newer(project: int, params: Params, now: datetime, user: int, after: int) -> Count:
+def newer(project: int, params: SearchParams, now: datetime, user: int, after: int) -> Count:
     """Return the number of hits newer than a document; without words, of sessions newer than a session."""
     match = _match(params)
     if match is None:
@@ -38,7 +38,7 @@ def newer(project: int, params: Params, now: datetime, user: int, after: int) ->
     return Count(MOST + 1 if is_part else len(_hits(project, params, now, user, found)), MOST)
 
 
-def by_kind(project: int, params: Params, now: datetime, user: int) -> tuple[Mapping[str, int], bool]:
+def by_kind(project: int, params: SearchParams, now: datetime, user: int) -> tuple[Mapping[str, int], bool]:
     """Return the number of hits of each kind, and whether older ones are not counted; none without words."""
     match = _match(params.but(kind=()))
     if match is None:
@@ -48,7 +48,7 @@ def by_kind(project: int, params: Params, now: datetime, user: int) -> tuple[Map
     return {kind: kinds[kind] for kind in NUMBERS}, is_part
 
 
-def _match(params: Params) -> Match | None:
+def _match(params: SearchParams) -> Match | None:
     phrases = (phrase_of(words) for words in positive_words(params.parsed.node))
     wanted = tuple(dict.fromkeys(phrase for phrase in phrases if phrase is not None))
     return Match(wanted, tuple(sorted(NUMBERS[kind] for kind in params.kind))) if wanted else None
@@ -63,7 +63,7 @@ def _documents(project: int, match: Match, after: int = 0) -> tuple[Sequence[Fou
 
 
 def _hits(
-    project: int, params: Params, now: datetime, user: int, found: Sequence[Found]
+    project: int, params: SearchParams, now: datetime, user: int, found: Sequence[Found]
 ) -> Collection[Found]:
     """Return the documents whose session satisfies the query, one of each text."""
     sessions = Session.objects.filter(pk__in={hit.session for hit in found}, project=project)

@@ -11,13 +11,13 @@ from django.db.models import Count, F, Min, QuerySet
 
 from dashboard.pages.search_text.highlights import Part, parts
 from dashboard.pages.search_text.kinds import KINDS, Kind
-from dashboard.pages.search_text.params import Params
+from dashboard.pages.search_text.params import SearchParams
 from dashboard.query_language.box import Parsed
 from dashboard.query_language.conditions import positive_words
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.search import hits as recorded_hits
-from dashboard.shared.search.find import Page, SessionHits, find
+from dashboard.shared.search.find import FoundSessions, SessionHits, find
 from dashboard.shared.session_state import state_of_session
 from dashboard.web import links
 from recorder.models import LoopRecord, Project, Session, ToolCall, Turn
@@ -88,7 +88,7 @@ def lag(project: int, now: datetime) -> Lag:
     return state.lag(project, now)
 
 
-def results(project: Project, params: Params, now: datetime, user: int) -> Results:
+def results(project: Project, params: SearchParams, now: datetime, user: int) -> Results:
     """Return a page of results; the query of `params` must be valid and not empty."""
     page = page_of(project.pk, params, now, user)
     return Results(
@@ -99,7 +99,7 @@ def results(project: Project, params: Params, now: datetime, user: int) -> Resul
     )
 
 
-def page_of(project: int, params: Params, now: datetime, user: int) -> Page:
+def page_of(project: int, params: SearchParams, now: datetime, user: int) -> FoundSessions:
     """Return the sessions of a page and their hits."""
     return find(
         project,
@@ -112,7 +112,7 @@ def page_of(project: int, params: Params, now: datetime, user: int) -> Page:
     )
 
 
-def _groups(project: Project, params: Params, items: Sequence[SessionHits]) -> Sequence[Group]:
+def _groups(project: Project, params: SearchParams, items: Sequence[SessionHits]) -> Sequence[Group]:
     node = params.parsed.node
     pks = [item.session for item in items]
     sessions = {row.pk: row for row in _sessions(project.pk, pks)}

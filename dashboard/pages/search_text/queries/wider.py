@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dashboard.live.paged_list import Count, count
-from dashboard.pages.search_text.params import Params
+from dashboard.pages.search_text.params import SearchParams
 from dashboard.query_language import print_query
 from dashboard.query_language.nodes import And, Condition, Node, Not, Or, Words
 from dashboard.query_language.printer import conjunction
@@ -26,7 +26,7 @@ class Wider:
     sessions: Count
 
 
-def wider(project: int, params: Params, now: datetime, user: int) -> Sequence[Wider]:
+def wider(project: int, params: SearchParams, now: datetime, user: int) -> Sequence[Wider]:
     """Return the wider queries that have results, at most `SHOWN`. At most `TRIED` queries."""
     found: list[Wider] = []
     for label, address in list(_wider(params))[:TRIED]:
@@ -37,7 +37,7 @@ def wider(project: int, params: Params, now: datetime, user: int) -> Sequence[Wi
     return found[:SHOWN]
 
 
-def _wider(params: Params) -> Iterator[tuple[str, Params]]:
+def _wider(params: SearchParams) -> Iterator[tuple[str, SearchParams]]:
     """Yield label and address: without the kinds of text, without each filter, with any of the words."""
     node = params.parsed.node
     if params.kind:

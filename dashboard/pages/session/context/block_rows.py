@@ -18,7 +18,7 @@ LEFT_BY = {"": "in use", "end": "end", "replaced": "replaced", "prune": "prune",
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LedgerRow:
     """One row. `first` and `last` are numbers of calls; `calls` is None for several blocks."""
 
     kind: str
@@ -50,7 +50,7 @@ class Row:
 class BlockRows:
     """The rows that are shown, and sums over all blocks of the scope."""
 
-    rows: Sequence[Row]
+    rows: Sequence[LedgerRow]
     more: int
     more_tokens: int
     more_carried: int
@@ -108,7 +108,7 @@ def block_rows(reading: Reading) -> BlockRows:
     )
 
 
-def _folded(reading: Reading, blocks: Iterable[BlockRow]) -> list[Row]:
+def _folded(reading: Reading, blocks: Iterable[BlockRow]) -> list[LedgerRow]:
     of_kind: dict[str, list[BlockRow]] = {kind: [] for kind in FOLDED}
     rows = []
     for block in blocks:
@@ -124,9 +124,9 @@ def _folded(reading: Reading, blocks: Iterable[BlockRow]) -> list[Row]:
     return rows
 
 
-def _fold(reading: Reading, kind: str, inside: Sequence[BlockRow]) -> Row:
+def _fold(reading: Reading, kind: str, inside: Sequence[BlockRow]) -> LedgerRow:
     ways = {LEFT_BY[block.left_by] for block in inside}
-    return Row(
+    return LedgerRow(
         kind=kind,
         kind_name=KINDS[kind],
         name=FOLDED[kind].format(exact(len(inside))),
@@ -144,9 +144,9 @@ def _fold(reading: Reading, kind: str, inside: Sequence[BlockRow]) -> Row:
     )
 
 
-def _row(reading: Reading, block: BlockRow) -> Row:
+def _row(reading: Reading, block: BlockRow) -> LedgerRow:
     is_definition = block.kind == "tool_definition" and block.name not in ("", "not recorded")
-    return Row(
+    return LedgerRow(
         kind=block.kind,
         kind_name=KINDS[block.kind],
         name=block.name or f"From turn {exact(reading.numbered(block.first))}",

@@ -29,7 +29,7 @@ NEAR = 4  # a limit more than this many times as high as the highest bar is writ
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class GridLine:
     """A grid line and its tokens."""
 
     y: float
@@ -67,7 +67,7 @@ class Film:
     chains: Sequence[tuple[str, str]]  # class and path of each chain, if there are several
     missed: str
     hits: str
-    lines: Sequence[Line]
+    lines: Sequence[GridLine]
     limits: Sequence[int]  # context windows of the calls in tokens, the smallest first
     limit: str  # path of those that are drawn; "" if none is
     limit_y: float | None  # of the text, if all calls have the same
@@ -131,10 +131,10 @@ def _size(call: CallRow) -> int:
     return call.prompt or sum(call.kinds.values())
 
 
-def _lines(highest: int) -> list[Line]:
+def _lines(highest: int) -> list[GridLine]:
     amounts = amounts_up_to(highest, LINES)
     rise = HEIGHT / (len(amounts) - 1)
-    return [Line(round(HEIGHT - n * rise, 1), amount) for n, amount in enumerate(amounts)]
+    return [GridLine(round(HEIGHT - n * rise, 1), amount) for n, amount in enumerate(amounts)]
 
 
 def _stacked(series: Sequence[Series], scale: float, gap: int) -> list[tuple[str, str]]:

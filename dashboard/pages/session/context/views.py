@@ -10,7 +10,7 @@ from dashboard.pages.session.as_of import viewing_as_of
 from dashboard.pages.session.context import csv_export
 from dashboard.pages.session.context.queries import read
 from dashboard.pages.session.header import session as header_session
-from dashboard.pages.session.params import Params
+from dashboard.pages.session.params import SessionParams
 from dashboard.security.access import member
 from dashboard.security.list_exports import exports
 from dashboard.web import csv_response
@@ -24,7 +24,7 @@ from recorder.projection.as_of import NotOfSession
 @exports("context")
 def download(request: HttpRequest, project: Project, pk: int) -> HttpResponseBase:
     """Return the block ledger of a session, or of the loop `scope`, as of the event `at` if there is one."""
-    params = Params.parse(request.GET)
+    params = SessionParams.parse(request.GET)
     try:
         found = header_session.session_of(project.pk, pk)
         with viewing_as_of(found, params.at):

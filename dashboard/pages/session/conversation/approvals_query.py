@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from dashboard.pages.session.conversation.items import Question
-from dashboard.pages.session.conversation.lines_query import Line, LineRecord
+from dashboard.pages.session.conversation.lines_query import ConversationLine, LineRecord
 from dashboard.rendering import approvals
 from dashboard.shared.session_state import is_stale
 from recorder.models import Approval
@@ -18,7 +18,7 @@ def questions(pks: Collection[int]) -> Mapping[int, Question]:
     return {approval.pk: _question(approval) for approval in found}
 
 
-def questions_in(read: Collection[Line | LineRecord]) -> Mapping[int, Question]:
+def questions_in(read: Collection[ConversationLine | LineRecord]) -> Mapping[int, Question]:
     """Return the approval requests in these lines, by the id of their event.
 
     One query, none if there are none.

@@ -40,7 +40,7 @@ class LineRecord(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ConversationLine:
     """A decoded line with its turn and loop."""
 
     turn: int | None
@@ -56,14 +56,14 @@ class Line:
         return self.body.type
 
 
-def read(where: str, *values: Value, newest: int | None = None) -> list[Line]:
+def read(where: str, *values: Value, newest: int | None = None) -> list[ConversationLine]:
     """Return lines in recorded order, at most the last `newest`. Two queries.
 
     `where` is an SQL condition on the event table, aliased `e`.
     """
     found = records(where, *values, newest=newest)
     decoded = bodies(found)
-    return [Line(line.turn, line.loop, decoded[line.id]) for line in found]
+    return [ConversationLine(line.turn, line.loop, decoded[line.id]) for line in found]
 
 
 def records(where: str, *values: Value, newest: int | None = None) -> list[LineRecord]:

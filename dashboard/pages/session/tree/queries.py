@@ -36,7 +36,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TreeStep:
     """A mark of the tree with the data that it draws."""
 
     mark: Mark
@@ -79,7 +79,7 @@ class Tree:
     """The tree, or a window of a large tree; root of the panel session/tree/tree."""
 
     ancestors: Sequence[Ancestor]  # the sessions that spawned this one, the topmost first
-    steps: Sequence[Step]
+    steps: Sequence[TreeStep]
     loops: int
     children: int
     earlier: int  # rows above the window
@@ -151,15 +151,15 @@ def _step(
     children: Mapping[int, ChildRow],
     boxes: Mapping[int, Box],
     selected: int,
-) -> Step:
+) -> TreeStep:
     node = mark.node
     match node.kind:
         case "loop":
-            return Step(mark, mark.what, drawn.get(node.key), is_selected=node.key == selected)
+            return TreeStep(mark, mark.what, drawn.get(node.key), is_selected=node.key == selected)
         case "child":
-            return Step(mark, mark.what, child=children[node.key])
+            return TreeStep(mark, mark.what, child=children[node.key])
         case "box":
-            return Step(mark, mark.what, box=boxes[node.key])
+            return TreeStep(mark, mark.what, box=boxes[node.key])
 
 
 def _box(group: ParallelGroupRecord, cost: GroupCost) -> Box:

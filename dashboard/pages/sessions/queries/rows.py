@@ -24,7 +24,7 @@ LABELS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SessionListRow:
     """One session; root of the panel sessions/row."""
 
     slug: str
@@ -75,7 +75,9 @@ class Row:
         return sum(kind.count for kind in kinds(self.session))
 
 
-def rows(project: int, pks: Collection[int], columns: tuple[str, ...] = COLUMNS.usual) -> Mapping[int, Row]:
+def rows(
+    project: int, pks: Collection[int], columns: tuple[str, ...] = COLUMNS.usual
+) -> Mapping[int, SessionListRow]:
     """Return the rows of the sessions that belong to the project."""
     costs = cost_by_config(pks)
     used = {session: [config for config, _ in configs] for session, configs in costs.items()}
@@ -86,7 +88,7 @@ def rows(project: int, pks: Collection[int], columns: tuple[str, ...] = COLUMNS.
             {config: chips_by_config[config] for config in used[session.pk] if config in chips_by_config}
         )
         shown = list(own_chips.values())
-        found[session.pk] = Row(
+        found[session.pk] = SessionListRow(
             slug=session.project.slug,
             session=session,
             state=state_of_session(session),

@@ -16,7 +16,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, NullIf
 
 from dashboard.shared.ledger_sums.figures import MISS, OUTPUT, PeriodLedger, period_ledger
-from dashboard.shared.ledger_sums.floors import DEFINITION, SYSTEM, OfDay, Step, steps
+from dashboard.shared.ledger_sums.floors import DEFINITION, SYSTEM, FloorStep, OfDay, steps
 from dashboard.shared.ledger_sums.rows import Missed, Part, ToolCalls
 from recorder.core.ledger.verdicts import NO_MISS
 from recorder.ledger.sums import NO_PART, REQUEST
@@ -161,7 +161,7 @@ def _verdict() -> Any:
     return Case(When(kind=MISS, then=F("name")), default=Value(""))
 
 
-def floors(scope: Scope) -> list[Step]:
+def floors(scope: Scope) -> list[FloorStep]:
     """Return the floors of all agents, the dearest first, those of each in order of time. One query."""
     days = LedgerDay.objects.filter(**scope.condition(), kind__in=(SYSTEM, DEFINITION, OUTPUT))
     rows = days.values_list("agent_id", "version", "day", "kind").order_by()

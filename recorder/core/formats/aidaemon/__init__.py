@@ -22,7 +22,7 @@ from datetime import datetime
 
 from recorder.core.events.fields import is_id, parse_timestamp
 from recorder.core.formats import InvalidLineError
-from recorder.core.formats.aidaemon.events import TRANSLATORS, Row, call_key
+from recorder.core.formats.aidaemon.events import TRANSLATORS, StoredEvent, call_key
 from recorder.core.formats.aidaemon.state import dump_state, load_state
 from recorder.core.formats.base import (
     Fields,
@@ -69,7 +69,7 @@ class AidaemonReader:
         self._state.cursor["events"] = [line.get("id"), fingerprint(line)]
         if translate is None or data is None or not translation.understood:
             return translation
-        row = Row(self._state, session_id, data, format_time(occurred_at or at))
+        row = StoredEvent(self._state, session_id, data, format_time(occurred_at or at))
         task = row.task
         translation.events += [*self._start_pruned_task(kind, row), *translate(row)]
         task = row.task or task
@@ -83,7 +83,7 @@ class AidaemonReader:
         self._state.tasks, self._state.current, self._state.running_calls = {}, {}, []
         return events
 
-    def _start_pruned_task(self, kind: str, row: Row) -> Iterator[Fields]:
+    def _start_pruned_task(self, kind: str, row: StoredEvent) -> Iterator[Fields]:
         """Start the task of a row whose earlier rows were pruned, with a notice."""
         task_id = row.text("task_id")
         if kind not in _IN_TASK or row.task is not None:

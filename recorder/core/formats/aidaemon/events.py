@@ -15,7 +15,7 @@ _SCOPES = {"tool_error": "tool", "permission_denied": "tool", "llm_error": "turn
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StoredEvent:
     """A row of the table `events`. `at` is its time in RFC 3339; `data` the decoded column of that name."""
 
     state: ReaderState
@@ -63,15 +63,15 @@ def prompt_events(task: Task, prompt: Fields) -> Iterator[Fields]:
     yield task.event("MessageEnd", message=prompt)
 
 
-def session_start(row: Row) -> Iterator[Fields]:
+def session_start(row: StoredEvent) -> Iterator[Fields]:
     yield row.event("SessionInfo", channel=row.data.get("channel"), user=row.data.get("user_id"))
 
 
-def session_end(row: Row) -> Iterator[Fields]:
+def session_end(row: StoredEvent) -> Iterator[Fields]:
     yield row.event("Notice", kind="session_end", severity="info", text=row.text("reason"))
 
 
-def user_message(row: Row) -> Iterator[Fields]:
+def user_message(row: StoredEvent) -> Iterator[Fields]:
     prompt: Fields = {"role": "user", "content": [{"type": "text", "text": row.text("content")}]}
     task = row.task
     if task is not None:
@@ -80,11 +80,11 @@ def user_message(row: Row) -> Iterator[Fields]:
         row.state.prompts.setdefault(row.session_id, []).append(prompt)
 
 
-def task_start(row: Row) -> Iterator[Fields]:
+def task_start(row: StoredEvent) -> Iterator[Fields]:
     yield from row.start_task(row.text("task_id"))
 
 
-def task_end(row: Row) -> Iterator[Fields]:
+def task_end(row: StoredEvent) -> Iterator[Fields]:
     task, state = row.task, row.state
     if task is None:
         return
@@ -97,13 +97,13 @@ def task_end(row: Row) -> Iterator[Fields]:
         yield {"type": "SessionInfo", "session_id": task.session_id, "summary": summary}
 
 
-def thinking_start(row: Row) -> Iterator[Fields]:
+def thinking_start(row: StoredEvent) -> Iterator[Fields]:
     task = row.task
     if task is not None:
         yield from task.begin_turn(max(0, count_field(row.data, "iteration") - 1), row.at)
 
 
-def assistant_response(row: Row) -> Iterator[Fields]:
+def assistant_response(row: StoredEvent) -> Iterator[Fields]:
     task, data = row.task, row.data
     if task is None:
         return
@@ -133,7 +133,7 @@ def assistant_response(row: Row) -> Iterator[Fields]:
     yield task.event("MessageEnd", message=task.answer, message_id=row.text("message_id") or None)
 
 
-def tool_call(row: Row) -> Iterator[Fields]:
+def tool_call(row: StoredEvent) -> Iterator[Fields]:
     task, call_id = row.task, row.text("tool_call_id")
     if task is None:
         return
@@ -143,7 +143,7 @@ def tool_call(row: Row) -> Iterator[Fields]:
     yield row.event("ToolExecutionStart", tool_call_id=call_id, tool_name=name, args=args)
 
 
-def tool_result(row: Row) -> Iterator[Fields]:
+def tool_result(row: StoredEvent) -> Iterator[Fields]:
     task, call_id = row.task, row.text("tool_call_id")
     if task is None:
         return
@@ -164,12 +164,12 @@ def tool_result(row: Row) -> Iterator[Fields]:
     )
 
 
-def policy_decision(row: Row) -> Iterator[Fields]:
+def policy_decision(row: StoredEvent) -> Iterator[Fields]:
     text = f"{row.text('old_model')} or {row.text('new_model')}"
     yield row.event("Notice", kind="policy_decision", severity="info", text=text, data=row.data)
 
 
-def decision_point(row: Row) -> Iterator[Fields]:
+def decision_point(row: StoredEvent) -> Iterator[Fields]:
     yield row.event(
         "Notice",
         kind="decision_point",
@@ -180,7 +180,7 @@ def decision_point(row: Row) -> Iterator[Fields]:
     )
 
 
-def error(row: Row) -> Iterator[Fields]:
+def error(row: StoredEvent) -> Iterator[Fields]:
     kind = row.text("error_type")
     yield row.event(
         "ErrorRaised",
@@ -191,7 +191,7 @@ def error(row: Row) -> Iterator[Fields]:
     )
 
 
-def sub_agent_spawn(row: Row) -> Iterator[Fields]:
+def sub_agent_spawn(row: StoredEvent) -> Iterator[Fields]:
     """Link the child to the tool call of another session that started last.
 
     The row is stored in the child's session and names no parent. Tools whose name contains "agent" or
@@ -215,11 +215,11 @@ def sub_agent_spawn(row: Row) -> Iterator[Fields]:
     }
 
 
-def sub_agent_complete(row: Row) -> Iterator[Fields]:
+def sub_agent_complete(row: StoredEvent) -> Iterator[Fields]:
     yield row.event("SessionInfo", summary=row.text("result_summary") or None)
 
 
-def approval_requested(row: Row) -> Iterator[Fields]:
+def approval_requested(row: StoredEvent) -> Iterator[Fields]:
     yield row.event(
         "ApprovalRequested",
         kind="command",
@@ -229,13 +229,13 @@ def approval_requested(row: Row) -> Iterator[Fields]:
     )
 
 
-def approval_granted(row: Row) -> Iterator[Fields]:
+def approval_granted(row: StoredEvent) -> Iterator[Fields]:
     approval_type = row.text("approval_type")
     scope = approval_type if approval_type in ("once", "session", "always") else None
     yield row.event("ApprovalResolved", command=row.text("command"), decision="granted", scope=scope)
 
 
-def approval_denied(row: Row) -> Iterator[Fields]:
+def approval_denied(row: StoredEvent) -> Iterator[Fields]:
     yield row.event("ApprovalResolved", command=row.text("command"), decision="denied")
 
 
@@ -244,7 +244,7 @@ def call_key(session_id: str, model: Json, data: Fields) -> str:
     return f"{session_id} {model} {count_field(data, 'input_tokens')} {count_field(data, 'output_tokens')}"
 
 
-TRANSLATORS: dict[str, Callable[[Row], Iterator[Fields]]] = {
+TRANSLATORS: dict[str, Callable[[StoredEvent], Iterator[Fields]]] = {
     each.__name__: each
     for each in (
         session_start,

@@ -8,7 +8,7 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.pages.attention.params import Params
+from dashboard.pages.attention.params import AttentionParams
 from dashboard.pages.attention.queries.ended_sessions import FailuresOf, failed_loop, failed_loops
 from dashboard.shared.attention import Counts
 from dashboard.web.keyset import Cursor
@@ -69,7 +69,7 @@ class Model:
         if session and found:
             loops = failed_loop(project, user, found.pk)
         else:
-            loops = failed_loops(project, user, Params(), upto=Cursor(now, 0)) if not session else []
+            loops = failed_loops(project, user, AttentionParams(), upto=Cursor(now, 0)) if not session else []
         read_marks.mark(self.user, self.project, loops, now)
         for each in [session] if session else self.states:
             if self.states.get(each) == "fails":
@@ -83,7 +83,7 @@ def test_a_failure_is_unread_until_it_is_marked(db, steps):
     for what, session in steps:
         model.step(what, session)
 
-    failures = FailuresOf(model.project.pk, Params())([model.user.pk])[model.user.pk]
+    failures = FailuresOf(model.project.pk, AttentionParams())([model.user.pk])[model.user.pk]
     shown = {each.title: "seen" if each.has_seen else "fails" for each in failures.rows}
     assert shown == {name: state for name, state in model.states.items() if state in ("fails", "seen")}
     unseen = sum(state == "fails" for state in model.states.values())

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard.pages.attention.params import Params
+from dashboard.pages.attention.params import AttentionParams
 from dashboard.pages.attention.queries.reasons import READ_MAX, ReasonsOf, bounds
 from tests.dashboard.pages.attention.loop_states import failing
 from tests.dashboard.pages.attention.test_page import HOSTILE, section
@@ -19,7 +19,7 @@ def failed_at(session, at, error):
 
 
 def reasons(project, **params):
-    return ReasonsOf(Params(**params))([project.pk])[project.pk]
+    return ReasonsOf(AttentionParams(**params))([project.pk])[project.pk]
 
 
 def test_failures_that_differ_in_numbers_and_ids_are_one_reason(project, feed):

@@ -3,7 +3,7 @@
 import pytest
 
 from dashboard.pages.costs import live
-from dashboard.pages.costs.params import Params
+from dashboard.pages.costs.params import CostsParams
 from recorder.pubsub.invalidation import Invalidation
 from tests.dashboard.open_page import in_thread
 from tests.dashboard.pages.costs.conftest import config, loop
@@ -29,5 +29,5 @@ async def test_what_is_pushed_is_what_a_reload_shows(query, place, open_page, mo
 def test_what_changes_the_sessions_of_a_query_changes_the_figures(field, always):
     touched = Invalidation(1, **{field: {3}})
     for q, expected in (("", always), ("bookmark:true", True)):
-        dirty = [panel.name for panel, _ in live.CostsPage(1, Params(q=q)).dirty_panels(touched)]
+        dirty = [panel.name for panel, _ in live.CostsPage(1, CostsParams(q=q)).dirty_panels(touched)]
         assert ("costs/figures" in dirty) is expected

@@ -5,17 +5,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.http import QueryDict
 
-from dashboard.pages.costs.params import Params
+from dashboard.pages.costs.params import CostsParams
 
 NOON = datetime(2026, 11, 20, 12, 34, 56, tzinfo=UTC)
 
 
 def parse(query=""):
-    return Params.parse(QueryDict(query))
+    return CostsParams.parse(QueryDict(query))
 
 
 def test_an_empty_query_string_means_fourteen_days_by_config():
-    assert parse() == Params(since="7d", by="config", q="", sub=True, judge=True)
+    assert parse() == CostsParams(since="7d", by="config", q="", sub=True, judge=True)
     assert parse().query == "?"
 
 
@@ -38,8 +38,8 @@ def test_a_link_to_one_value_replaces_the_others_of_its_key():
 
 
 def test_only_a_personal_query_keeps_its_reader():
-    assert Params.parse(QueryDict("q=is:mine"), 7).reader == 7
-    assert Params.parse(QueryDict("q=is:live"), 7) == Params.parse(QueryDict("q=is:live"), 8)
+    assert CostsParams.parse(QueryDict("q=is:mine"), 7).reader == 7
+    assert CostsParams.parse(QueryDict("q=is:live"), 7) == CostsParams.parse(QueryDict("q=is:live"), 8)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_only_a_personal_query_keeps_its_reader():
 def test_an_invalid_parameter_is_ignored_with_a_note(query):
     read = parse(query)
 
-    assert read == Params()
+    assert read == CostsParams()
     assert len(read.notes) == 1
     assert "\0" not in read.notes[0]
     assert len(read.notes[0]) < 120

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dashboard.pages.costs.params import Params
+from dashboard.pages.costs.params import CostsParams
 from dashboard.pages.costs.queries import page
 from tests.phi_core import scenarios
 
@@ -36,7 +36,7 @@ def figures(client, see, feed, project):
     for (model, provider), rates in PRICES.items():
         client.post("/p/default/costs/prices", {"model": model, "provider": provider, **rates})
     feed(*scenarios.events(scenarios.tape("03")))
-    return lambda **asked: page(project, Params(**asked), EVENING).figures
+    return lambda **asked: page(project, CostsParams(**asked), EVENING).figures
 
 
 def test_every_segment_equals_the_hand_calculation(figures):

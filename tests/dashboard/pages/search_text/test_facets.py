@@ -9,7 +9,7 @@ from django.http import QueryDict
 
 from dashboard.live.paged_list import Count
 from dashboard.pages.search_text.facets import facets, times
-from dashboard.pages.search_text.params import Params
+from dashboard.pages.search_text.params import SearchParams
 from dashboard.pages.search_text.queries.counts import COUNTED, MOST, Counts, Number
 from tests.dashboard.pages.search_text.events import conversation
 
@@ -18,7 +18,7 @@ RECORDED = {"model": ["gpt-5", "opus"], "agent": ["coder"], "tool": [f"tool{n}" 
 
 def values(query, counts=None):
     """Return the values of all facets by facet and label."""
-    found = facets(Params.parse(QueryDict(query)), RECORDED, counts)
+    found = facets(SearchParams.parse(QueryDict(query)), RECORDED, counts)
     return {facet.title: {value.label: value for value in (*facet.values, *facet.folded)} for facet in found}
 
 
@@ -43,7 +43,7 @@ def test_a_value_writes_the_query_and_keeps_the_rest(query, facet, label, expect
 
 
 def test_chosen_values_come_first_and_many_values_are_folded():
-    found = facets(Params.parse(QueryDict("q=a+tool:tool8")), RECORDED)
+    found = facets(SearchParams.parse(QueryDict("q=a+tool:tool8")), RECORDED)
     tools = next(facet for facet in found if facet.title == "Tool")
 
     assert [value.label for value in tools.values] == ["tool8", "tool0", "tool1", "tool2", "tool3"]
@@ -54,7 +54,7 @@ def test_chosen_values_come_first_and_many_values_are_folded():
 def test_a_time_replaces_the_one_before():
     chosen = {
         window: (query_of(url), is_on)
-        for window, url, is_on in times(Params.parse(QueryDict("q=a+since:7d")))
+        for window, url, is_on in times(SearchParams.parse(QueryDict("q=a+since:7d")))
     }
 
     assert chosen["30d"] == ({"q": ["a since:30d"]}, False)

@@ -3,9 +3,9 @@
 import pytest
 from django.http import QueryDict
 
-from dashboard.live.static_page import StillPage
+from dashboard.live.static_page import StaticPage
 from dashboard.pages.search_text.live import SearchPage, open_page
-from dashboard.pages.search_text.params import Params
+from dashboard.pages.search_text.params import SearchParams
 from recorder.models import Project
 from recorder.pubsub.invalidation import Invalidation, merge
 from tests.dashboard.pages.search_text.events import conversation
@@ -20,7 +20,7 @@ def opened(project):
     """Return a function that opens a page of results; its socket opens the same."""
 
     def opened(query):
-        page = SearchPage.opened(project, Params.parse(QueryDict(query)), 0)
+        page = SearchPage.opened(project, SearchParams.parse(QueryDict(query)), 0)
         assert open_page(project, Anyone(), QueryDict(page.socket("default").partition("?")[2])) == page
         return page
 
@@ -80,7 +80,7 @@ def test_the_strip_is_drawn_again_when_lines_were_indexed(opened, project):
 def test_a_page_without_a_valid_query_has_no_strip(project):
     for query in ("", "q=costs:>1", "q=needle&newest=x"):
         page = open_page(project, Anyone(), QueryDict(query))
-        assert isinstance(page, StillPage) is ("needle" not in query)
+        assert isinstance(page, StaticPage) is ("needle" not in query)
 
 
 def test_the_page_has_the_strip_a_link_to_copy_and_downloads(project, record, search):

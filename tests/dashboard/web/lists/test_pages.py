@@ -19,11 +19,11 @@ from recorder.models import SavedView
 
 MODULES = {
     "sessions": (sessions, sessions.Filters),
-    "search": (search, search.Params),
-    "attention": (attention, attention.Params),
+    "search": (search, search.SearchParams),
+    "attention": (attention, attention.AttentionParams),
     "evaluations": (evaluations, evaluations.Filters),
-    "leaderboard": (leaderboard, leaderboard.Params),
-    "costs": (costs, costs.Params),
+    "leaderboard": (leaderboard, leaderboard.LeaderboardParams),
+    "costs": (costs, costs.CostsParams),
     "compactions": (compactions, compactions.Filters),
 }
 NO_PARAMETERS = {"saved", "reader"}  # fields that are not in an address by their names

@@ -3,7 +3,7 @@
 import pytest
 
 from recorder.ingest.commit import bisect, span_backlog
-from recorder.ingest.commit.fair_queue import FairQueue, Row
+from recorder.ingest.commit.fair_queue import FairQueue, WaitingRow
 from recorder.ingest.commit.span_backlog import Backlog
 from recorder.models import LoopRecord, Project, WaitingSpans
 from tests.recorder.ingest.commit.test_waiting_spans import body, span_line
@@ -15,7 +15,7 @@ def queue_of(*flows, size=SIZE):
     """Return a queue of one row for each given project and token, in this order; keys count from 1."""
     queue = FairQueue()
     for key, (project, token) in enumerate(flows, 1):
-        queue.append(Row(key, project, token, size, since=float(key)))
+        queue.append(WaitingRow(key, project, token, size, since=float(key)))
     return queue
 
 
@@ -49,8 +49,8 @@ def test_small_flows_are_read_together():
 
 def test_rows_of_a_flow_keep_their_order_and_a_row_above_the_size_is_alone():
     queue = queue_of(*[(1, 1)] * 3)
-    queue.append(Row(4, 1, 1, 99 * SIZE, since=4.0))
-    queue.append(Row(5, 1, 1, SIZE, since=5.0))
+    queue.append(WaitingRow(4, 1, 1, 99 * SIZE, since=4.0))
+    queue.append(WaitingRow(5, 1, 1, SIZE, since=5.0))
 
     keys = []
     while queue:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.pages.costs.live import figures_panel
-from dashboard.pages.costs.params import Params
+from dashboard.pages.costs.params import CostsParams
 from dashboard.pages.costs.queries import page
 from dashboard.query_language.box import parsed
 from recorder.access import tokens
@@ -59,7 +59,7 @@ def recorded(project, feed):
 
 @pytest.fixture
 def figures(recorded):
-    return lambda q="", **more: page(recorded, Params(since=SINCE, q=q, **more), LATER).figures
+    return lambda q="", **more: page(recorded, CostsParams(since=SINCE, q=q, **more), LATER).figures
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def test_durations_are_filtered_before_they_are_cut(feed, project, monkeypatch):
         feed(*loop(f"later{n}.a.1", at=100, end=150), producer=f"p{n}")
 
     def times(by, q):
-        shown = page(project, Params(since=SINCE, by=by, q=q), LATER).figures
+        shown = page(project, CostsParams(since=SINCE, by=by, q=q), LATER).figures
         return [(row.times.p50, row.times.p95) for row in shown.rows]
 
     for by in ("config", "model", "agent", "session"):
@@ -236,7 +236,7 @@ def test_a_personal_query_is_drawn_for_its_reader_alone(feed, project):
         of = Session.objects.get(session_id=session)
         SessionLabel.objects.create(session=of, project=project, name="metadata.user", value=user.username)
     shown = [
-        figures_panel(Params(q="is:mine", reader=reader)).draw([project.pk])[project.pk]
+        figures_panel(CostsParams(q="is:mine", reader=reader)).draw([project.pk])[project.pk]
         for reader in User.objects.order_by("pk").values_list("pk", flat=True)
     ]
     assert ["$1.00" in html for html in shown] == [True, False]
