@@ -34,7 +34,13 @@ from recorder.core.records import Json
 
 AGENT = "pi"
 MESSAGES_MAX = 5_000  # messages that are searched for a branch
-_USAGE = {"input": "input", "output": "output", "cache_read": "cacheRead", "cache_write": "cacheWrite"}
+_USAGE = {
+    "input": "input",
+    "output": "output",
+    "reasoning": "reasoning",  # a part of the output
+    "cache_read": "cacheRead",
+    "cache_write": "cacheWrite",
+}
 _ROOT = "root"  # tag of a branch without a message above it
 _SHARED = frozenset(("message", "compaction", "usage", "branch_summary"))
 _HEADS = frozenset(
@@ -189,7 +195,9 @@ class PiReader:
         loop = self._loop
         assert loop is not None
         stop, error = text_field(message, "stopReason"), text_field(message, "errorMessage")
-        model, provider = text_field(message, "model"), text_field(message, "provider")
+        # A router says which model answered.
+        model = text_field(message, "responseModel") or text_field(message, "model")
+        provider = text_field(message, "provider")
         events += loop.answer(
             text_field(line, "id") or now,
             now,

@@ -131,3 +131,26 @@ def test_a_prompt_that_goes_back_to_the_settings_before_the_first_one_is_a_branc
     lines = [SESSION, settings, message(1, "user", "A"), answer(2, "a"), below(message(3, "user", "B"), "m0")]
     first, second = record("pi", [*lines, answer(4, "b")])
     assert (first.continuation_kind, second.continuation_kind) == ("Initial", "Branch")
+
+
+def test_thinking_tokens_of_pi_are_a_part_of_the_output(record):
+    (loop,) = record(
+        "pi", [SESSION, message(1, "user", "Go"), answer(2, "a", usage=USAGE | {"reasoning": 9})]
+    )
+    assert (loop.output_tokens, loop.reasoning_tokens) == (15, 9)
+
+
+def test_the_model_of_a_turn_of_pi_is_the_one_that_answered(record):
+    routed = answer(2, "a", model="openrouter/auto", responseModel="anthropic/claude-sonnet-4.5")
+    (loop,) = record("pi", [SESSION, message(1, "user", "Go"), routed])
+    assert loop.turn_records.get().model == "anthropic/claude-sonnet-4.5"
+
+
+@pytest.mark.parametrize("stop", ["deferred", "pending"])
+def test_an_answer_of_pi_that_comes_later_does_not_end_the_loop(project, record, stop):
+    lines = [SESSION, message(1, "user", "Go"), answer(2, "", stop)]
+    begin(project, "pi", lines)
+    assert LoopRecord.objects.get().status == "running"
+
+    (loop,) = record("pi", [*lines, answer(3, "Done")])
+    assert (loop.outcome, loop.turns) == ("completed", 2)
