@@ -41,6 +41,7 @@ from recorder.core.formats.transcripts.fields import (
 from recorder.core.formats.transcripts.late_usage import add_to_total, late_usage
 from recorder.core.formats.transcripts.line_loops import keep_unknown, loop_of_line
 from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal
+from recorder.core.formats.transcripts.repeats import LineKey, key_hash
 from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
@@ -131,6 +132,34 @@ class GeminiCliReader:
         reading.session_id = self._session or None
         reading.loop_id = loop_of_line(self._loop, reading.events, self._session)
         return reading
+
+    def key_of(self, line: Fields) -> LineKey | None:
+        """Return the key of a message: a chat that goes on in a copy has it with its id and time."""
+        kind, names = text_field(line, "type"), [text_field(line, name) for name in ("id", "timestamp")]
+        if kind not in ("user", "gemini") or not all(names):
+            return None
+        return LineKey(key_hash(" ".join(("gemini", *names))), "", "answer" if kind == "gemini" else "other")
+
+    def continues(self, line: Fields) -> bool:
+        """Return whether a line is of a message of this file, which is written again."""
+        return text_field(line, "id") in self._messages
+
+    @property
+    def open_loops(self) -> list[OpenLoop]:
+        return [] if self._loop is None or self._loop.is_over else [self._loop]
+
+    def session_of(self, _line: Fields) -> str:
+        return self._session
+
+    def repeat(self, line: Fields, _at: datetime) -> Translation:
+        """Return the translation of a message that is recorded elsewhere: history, without events."""
+        return Translation(
+            text_field(line, "type"),
+            session_id=self._session or None,
+            loop_id=before(self._session),
+            timestamp=parse_time(line.get("timestamp")),
+            covers="",
+        )
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
         """End the loop if its last answer asked for nothing more; else it is aborted."""

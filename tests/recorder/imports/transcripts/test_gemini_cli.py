@@ -219,3 +219,15 @@ def test_usage_that_gemini_writes_late_counts_once_at_its_turn(record, between, 
     assert first.cost_nano > 0
     for loop in loops:
         assert [*cases.contradictions(loop.session.project)] == []
+
+
+def test_a_chat_of_gemini_that_goes_on_in_a_copy_counts_once(record):
+    call = gemini(2, content="I go", toolCalls=[gemini_call("c1")])
+    done = gemini(2, content="I go", toolCalls=[gemini_call("c1", "ok")])
+    chat = [GEMINI, gemini_user(1, "Go"), call, done, gemini(3, content="Done")]
+    again = [*chat, SAVED, gemini_user(4, "More"), gemini(5, content="Ok"), SAVED]
+
+    for files in ((chat, again), (again, chat), (chat, chat, again)):
+        loops = record("gemini-cli", *files)
+        found = [(loop.title, loop.turns, loop.tool_calls, loop.output_tokens) for loop in loops]
+        assert found == [("Go", 2, 1, 30), ("More", 1, 0, 15)]
