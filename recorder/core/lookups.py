@@ -44,6 +44,8 @@ class StateKeys:
     shrinking_session_ids: frozenset[str] = frozenset()
     # Loops that go on after their end: their last turn and what was cut at their end are loaded.
     reopening_loop_ids: frozenset[str] = frozenset()
+    # Loops of which a turn gets its usage after its end: their turns without usage are loaded.
+    late_usage_loop_ids: frozenset[str] = frozenset()
     ending_producers: frozenset[int] = frozenset()  # all their running loops and groups are loaded
 
     @property

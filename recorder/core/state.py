@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import assert_never
 
 from recorder.core.lookups import LOOKUPS_OF, Lookup
+from recorder.core.money import token_counts
 from recorder.core.money.prices import PriceBook
 from recorder.core.records import (
     Anomaly,
@@ -55,6 +56,7 @@ class State:
 
     running_loops: dict[int, dict[Loop, None]] = field(default_factory=dict)  # by producer
     last_turns: dict[Loop, Turn] = field(default_factory=dict)
+    turns_without_usage: dict[Loop, dict[int, Turn]] = field(default_factory=dict)  # ended; by turn_index
     running_tools: dict[Loop, dict[str, ToolCall]] = field(default_factory=dict)  # by tool_call_id
     running_compactions: dict[Loop, Compaction] = field(default_factory=dict)
     text_blocks: dict[Loop, list[TextBlock]] = field(default_factory=dict)  # of the message being streamed
@@ -76,6 +78,7 @@ class State:
         match record:
             case Turn():
                 self.last_turns[record.loop] = record
+                self.note_ended_turn(record)
             case ToolCall():
                 if record.state == "running":
                     self.running_tools.setdefault(record.loop, {})[record.tool_call_id] = record
@@ -113,6 +116,11 @@ class State:
             loop = self.latest_of_producer.get((producer, loop_id)) or self.latest.get(loop_id)
             self._last_found = producer, loop_id, loop
         return loop
+
+    def note_ended_turn(self, turn: Turn) -> None:
+        """Note a turn that ended without usage, which may come later."""
+        if turn.state == "done" and not token_counts.has_tokens(turn):
+            self.turns_without_usage.setdefault(turn.loop, {})[turn.turn_index] = turn
 
     def forget_found(self) -> None:
         """Forget the result of the last `find_loop`, because a loop was removed or reset."""

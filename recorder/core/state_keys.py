@@ -18,6 +18,8 @@ from recorder.core.events import (
     Event,
     LoopWithdrawn,
     SubAgentLinked,
+    TurnEnd,
+    UsageReported,
 )
 from recorder.core.events.fields import is_id
 from recorder.core.handlers.lineage import session_id_of, spawned_by
@@ -48,6 +50,7 @@ def state_keys_of(lines: Iterable[JournalLine]) -> StateKeys:
         starting_session_ids=frozenset(keys.starting_session_ids),
         shrinking_session_ids=frozenset(keys.shrinking_session_ids),
         reopening_loop_ids=frozenset(keys.reopening_loop_ids),
+        late_usage_loop_ids=frozenset(keys.late_usage_loop_ids),
         linked_loop_ids=frozenset(keys.linked_loop_ids),
         config_keys=frozenset(keys.config_keys),
         price_keys=frozenset(keys.price_keys),
@@ -63,6 +66,7 @@ class _KeyCollector:
     starting_session_ids: set[str] = field(default_factory=set)
     shrinking_session_ids: set[str] = field(default_factory=set)
     reopening_loop_ids: set[str] = field(default_factory=set)
+    late_usage_loop_ids: set[str] = field(default_factory=set)
     linked_loop_ids: set[str] = field(default_factory=set)
     config_keys: set[str] = field(default_factory=set)
     price_keys: set[PriceKey] = field(default_factory=set)
@@ -75,7 +79,7 @@ class _KeyCollector:
             case "AgentStart":
                 self._add_start(event)
             case "TurnEnd" | "UsageReported":
-                self._add_inferred_config(event.message, event.loop_id)
+                self._add_answer(event)
             case "AgentEnd":
                 answers = (m for m in messages.iter_messages(event.messages) if messages.answer_of(m))
                 self._add_inferred_config(next(answers, None), event.loop_id)
@@ -99,6 +103,12 @@ class _KeyCollector:
                 self.reopening_loop_ids.add(event.loop_id)
             case _:
                 pass
+
+    def _add_answer(self, event: TurnEnd | UsageReported) -> None:
+        self._add_inferred_config(event.message, event.loop_id)
+        if event.type == "UsageReported" and event.is_late:
+            self.reopening_loop_ids.add(event.loop_id)
+            self.late_usage_loop_ids.add(event.loop_id)
 
     def _add_link(self, event: SubAgentLinked) -> None:
         self._add_loop(event.parent_loop_id)

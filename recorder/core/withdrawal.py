@@ -88,6 +88,7 @@ def _subtract(session: Session, loop: Loop, sub_agents: int) -> None:
 
 def _forget_parts(state: State, loop: Loop) -> None:
     state.last_turns.pop(loop, None)
+    state.turns_without_usage.pop(loop, None)
     state.running_tools.pop(loop, None)
     state.running_compactions.pop(loop, None)
     state.text_blocks.pop(loop, None)

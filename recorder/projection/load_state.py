@@ -150,6 +150,9 @@ class StateLoader:
             return
         cut, of_loops = list_param(reopening), in_list("r.loop_id")
         self._read(Turn, f"WHERE {of_loops} AND {last_turn}", cut)
+        if self.keys.late_usage_loop_ids:
+            empty = "r.state = 'done' AND r.input_tokens = 0 AND r.output_tokens = 0"
+            self._read(Turn, f"WHERE {of_loops} AND {empty}", cut)
         for kind in (ToolCall, Compaction):
             self._read(kind, f"WHERE r.state = 'cut' AND {of_loops}", cut)
         self._read(Approval, f"WHERE r.decision = 'cancelled' AND r.inferred AND {of_loops}", cut)

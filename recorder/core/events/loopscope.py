@@ -207,7 +207,10 @@ class LoopReopened:
 
 @event
 class UsageReported:
-    """The usage of the open turn, as far as its transcript states it; the end of the turn replaces it."""
+    """The usage of the open turn, as far as its transcript states it; the end of the turn replaces it.
+
+    With `is_late` that of a turn which ended without any, also of a loop that has ended.
+    """
 
     type: Literal["UsageReported"] = "UsageReported"
     loop_id: Id
@@ -217,6 +220,7 @@ class UsageReported:
     usage: Usage
     cost: StoredContent = None
     timestamp: Timestamp
+    is_late: bool = False
 
 
 @event

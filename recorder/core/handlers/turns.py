@@ -70,6 +70,7 @@ def end(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
     turn.errors = turn.tool_errors + has_failed
     loop.turn_errors += turn.errors
     billing.turn_ended(context, turn, event)
+    context.state.note_ended_turn(turn)
     if event.has_usage:
         loop.context_tokens = usage.request_size(event.usage, billing.convention_of_turn(turn, loop.config))
     clear_text(context, loop)
@@ -80,13 +81,34 @@ def end(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
 
 
 def report_usage(context: EventContext, event: UsageReported) -> Placement:
-    """Count the usage of the open turn so far, and what its answer reports."""
+    """Count the usage of the open turn so far, and what its answer reports; late, that of an ended turn."""
     loop = context.state.find_loop(context.producer, event.loop_id)
     if loop is None:
         return NO_PLACEMENT
+    if event.is_late:
+        return _report_late(context, event, loop)
     turn = open_turn(context, loop)
     if turn is None or loop.status != "running" or turn.turn_index != event.turn_index:
         return Placement(loop.session, loop, turn)
+    _set_usage(context, event, turn)
+    loop.context_tokens = usage.request_size(event.usage, billing.convention_of_turn(turn, loop.config))
+    return Placement(loop.session, loop, turn)
+
+
+def _report_late(context: EventContext, event: UsageReported, loop: Loop) -> Placement:
+    """Count the usage of a turn that ended without any."""
+    turn = context.state.turns_without_usage.get(loop, {}).pop(event.turn_index, None)
+    if turn is not None and turn.state == "done" and not loop.is_one_call:
+        context.reopen_billed_call(turn)
+        _set_usage(context, event, turn)
+        context.add_billed_call(turn)
+        context.touch(loop)
+        context.touch(loop.session)
+    return Placement(loop.session, loop, turn)
+
+
+def _set_usage(context: EventContext, event: UsageReported, turn: Turn) -> None:
+    loop = turn.loop
     billing.unbill(turn)
     token_counts.set_counts(turn, event.usage)
     token_counts.add_turn_usage(loop, event.usage)
@@ -95,9 +117,7 @@ def report_usage(context: EventContext, event: UsageReported) -> Placement:
         model_configs.infer_config(context, loop, answer)
     turn.config = model_configs.config_of_turn(context, turn)
     billing.usage_reported(context, turn, event)
-    loop.context_tokens = usage.request_size(event.usage, billing.convention_of_turn(turn, loop.config))
     context.touch(turn)
-    return Placement(loop.session, loop, turn)
 
 
 def reopen(context: EventContext, loop: Loop, turn_index: int | None) -> None:

@@ -15,6 +15,7 @@ from tests.support.memory_store import Play
 BY_RECORDS = {
     "running_loops",  # by producer: of ending producers, or of a loop at hand
     "last_turns",
+    "turns_without_usage",
     "running_tools",
     "running_compactions",
     "text_blocks",
@@ -40,6 +41,7 @@ def test_every_key_of_a_look_up_is_collected():
         "price_keys",
         "shrinking_session_ids",
         "reopening_loop_ids",
+        "late_usage_loop_ids",
         "ending_producers",
     }
 

@@ -25,7 +25,10 @@ COST_MAX = 1e9  # dollars of one call
 TEXT_MAX = 64 * 1024  # characters of an answer that the end of its turn repeats
 # What an answer ends with after which the agent goes on; any other reason ends the loop.
 _CONTINUES = frozenset(
-    ("", "tool_use", "toolUse", "tool_calls", "tool-calls", "function_call", "pause_turn", "unknown")
+    (
+        *("", "tool_use", "toolUse", "tool_calls", "tool-calls", "function_call", "pause_turn", "unknown"),
+        *("pending", "deferred"),  # pi: the provider answers later
+    )
 )
 _OUTCOMES = {
     **dict.fromkeys(("max_tokens", "length", "MAX_TOKENS", "model_context_window_exceeded"), "limit"),

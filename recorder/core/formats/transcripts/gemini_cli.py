@@ -3,7 +3,8 @@
 A message is written again under its id once its tools ran: the later line adds the calls with their results.
 The results come once more as a message of the user, which is no prompt. A sub-agent has a file and a session
 of its own, which the call that started it names. `$rewindTo` undoes a message and all behind it: the next
-prompt is a branch of the loop that holds the message before it.
+prompt is a branch of the loop that holds the message before it. Usage that an answer lacks may come with a
+later line of it, also behind other answers: it counts at its turn.
 """
 
 from __future__ import annotations
@@ -37,12 +38,15 @@ from recorder.core.formats.transcripts.fields import (
     thinking,
     time_text,
 )
+from recorder.core.formats.transcripts.late_usage import add_to_total, late_usage
 from recorder.core.formats.transcripts.line_loops import keep_unknown, loop_of_line
 from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal
+from recorder.core.formats.transcripts.repeats import LineKey, key_hash
 from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
 AGENT = "gemini-cli"
+PROVIDER = "google"
 RESULTS_MAX = 5_000  # calls of a prompt that have ended
 MESSAGES_MAX = 1_000  # messages that are known when they are written again, or undone
 _USAGE = {"input": "input", "output": "output", "cache_read": "cached", "reasoning": "thoughts"}
@@ -79,6 +83,8 @@ class GeminiCliReader:
         self._results = dict.fromkeys(cast("list[str]", stored.get("results") or []))
         # By id of a message, in order: its loop.
         self._messages = cast("dict[str, str]", stored.get("messages") or {})
+        # By id of an answer that has no usage yet: its turn.
+        self._without_usage = cast("dict[str, int]", stored.get("without_usage") or {})
         self._undone = object_field(stored, "undone")  # `above`: the loop that goes on; {} if it is the last
         self._types = cast("dict[str, int]", stored.get("types") or {})  # unknown ones
         loop = stored.get("loop")
@@ -93,6 +99,7 @@ class GeminiCliReader:
             "last": self._last,
             "results": cast("Json", list(self._results)),
             "messages": cast("Json", self._messages),
+            "without_usage": cast("Json", self._without_usage),
             "undone": self._undone,
             "types": cast("Json", self._types),
             "loop": loop,
@@ -125,6 +132,34 @@ class GeminiCliReader:
         reading.session_id = self._session or None
         reading.loop_id = loop_of_line(self._loop, reading.events, self._session)
         return reading
+
+    def key_of(self, line: Fields) -> LineKey | None:
+        """Return the key of a message: a chat that goes on in a copy has it with its id and time."""
+        kind, names = text_field(line, "type"), [text_field(line, name) for name in ("id", "timestamp")]
+        if kind not in ("user", "gemini") or not all(names):
+            return None
+        return LineKey(key_hash(" ".join(("gemini", *names))), "", "answer" if kind == "gemini" else "other")
+
+    def continues(self, line: Fields) -> bool:
+        """Return whether a line is of a message of this file, which is written again."""
+        return text_field(line, "id") in self._messages
+
+    @property
+    def open_loops(self) -> list[OpenLoop]:
+        return [] if self._loop is None or self._loop.is_over else [self._loop]
+
+    def session_of(self, _line: Fields) -> str:
+        return self._session
+
+    def repeat(self, line: Fields, _at: datetime) -> Translation:
+        """Return the translation of a message that is recorded elsewhere: history, without events."""
+        return Translation(
+            text_field(line, "type"),
+            session_id=self._session or None,
+            loop_id=before(self._session),
+            timestamp=parse_time(line.get("timestamp")),
+            covers="",
+        )
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
         """End the loop if its last answer asked for nothing more; else it is aborted."""
@@ -181,28 +216,44 @@ class GeminiCliReader:
         loop = self._loop
         assert loop is not None
         calls = objects(line.get("toolCalls"))
+        usage = _usage_of(object_field(line, "tokens"))
+        has_usage = any(usage.values())
         if key in self._messages and loop.key_at_end != key:  # written again behind a later answer
+            late = self._late_usage(loop, key, usage, line, now) if has_usage else []
             is_of_loop = self._messages[key] == loop.loop_id
-            return self._late_calls(loop, calls, now) if is_of_loop else []
+            return late + (self._late_calls(loop, calls, now) if is_of_loop else [])
         blocks = _blocks(line, calls)
         if loop.key_at_end == key:  # written again, and only calls can be new
             blocks = [block for block in blocks if self._is_new_call(loop, block)]
-            if loop.is_over and not blocks and not calls:
+            brings_usage = has_usage and key in self._without_usage
+            if loop.is_over and not blocks and not calls and not brings_usage:
                 return events
         self._last = key
         self._note(line)
         stop = "tool_calls" if calls else "stop"
-        events += loop.answer(key, now, blocks, model=text_field(line, "model"), provider="google", stop=stop)
-        tokens = object_field(line, "tokens")
-        if tokens:
-            found = counts(tokens, _USAGE, includes_cache=True)
-            found["input"] += counts(tokens, {"n": "tool"})["n"]  # beside the prompt
-            events += loop.set_usage(found | {"output": found["output"] + found["reasoning"]})
+        events += loop.answer(key, now, blocks, model=text_field(line, "model"), provider=PROVIDER, stop=stop)
+        if has_usage:
+            self._without_usage.pop(key, None)
+            events += loop.set_usage(usage)
+        else:
+            self._without_usage[key] = loop.turn
+            forget_first(self._without_usage, MESSAGES_MAX)
         for call in calls:
             events += self._result(loop, call, now)
         if self._is_child and any(call.get("name") == _COMPLETE and "result" in call for call in calls):
             events += loop.end(now)
         return events
+
+    def _late_usage(
+        self, loop: OpenLoop, key: str, usage: dict[str, int], line: Fields, now: str
+    ) -> list[Fields]:
+        """Count the usage of an earlier answer, also of an earlier loop, that was written without any."""
+        turn, of_loop = self._without_usage.pop(key, None), self._messages[key]
+        if turn is None:
+            return []
+        if of_loop == loop.loop_id:
+            add_to_total(loop, usage)
+        return [late_usage(of_loop, turn, usage, now, model=text_field(line, "model"), provider=PROVIDER)]
 
     def _late_calls(self, loop: OpenLoop, calls: list[Fields], now: str) -> list[Fields]:
         """End calls of an earlier answer; one that it did not have before joins the last answer."""
@@ -260,6 +311,12 @@ def _blocks(line: Fields, calls: list[Fields]) -> list[Fields]:
 
 def _call_blocks(calls: list[Fields]) -> list[Fields]:
     return [call_block(each.get("id"), each.get("name"), each.get("args")) for each in calls]
+
+
+def _usage_of(tokens: Fields) -> dict[str, int]:
+    found = counts(tokens, _USAGE, includes_cache=True)
+    found["input"] += counts(tokens, {"n": "tool"})["n"]  # beside the prompt
+    return found | {"output": found["output"] + found["reasoning"]}
 
 
 def _exit_code_failed(text: str) -> bool:

@@ -1,7 +1,8 @@
 """Reader of pi's sessions: `sessions/--<folder>--/<time>_<id>.jsonl`; messages form a tree by `parentId`.
 
-A prompt begins a loop. One whose parent is not the message before it is a branch of the loop that holds its
-parent.
+A prompt begins a loop. One that does not follow the message before it is a branch of the loop that holds the
+message above it, or of none at the root. Entries between the two that are no messages, such as the summary of
+the branch that was left, are at the place of the message above them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from recorder.core.formats.transcripts.fields import (
     before,
     call_block,
     dollars,
+    forget_first,
     loop_id,
     objects,
     plain,
@@ -32,7 +34,14 @@ from recorder.core.records import Json
 
 AGENT = "pi"
 MESSAGES_MAX = 5_000  # messages that are searched for a branch
-_USAGE = {"input": "input", "output": "output", "cache_read": "cacheRead", "cache_write": "cacheWrite"}
+_USAGE = {
+    "input": "input",
+    "output": "output",
+    "reasoning": "reasoning",  # a part of the output
+    "cache_read": "cacheRead",
+    "cache_write": "cacheWrite",
+}
+_ROOT = "root"  # tag of a branch without a message above it
 _SHARED = frozenset(("message", "compaction", "usage", "branch_summary"))
 _HEADS = frozenset(
     (
@@ -58,6 +67,8 @@ class PiReader:
         self._about = object_field(stored, "about")
         self._last = text_field(stored, "last")  # id of the last message
         self._loops = cast("dict[str, str]", stored.get("loops") or {})  # by id of a message
+        # By id of another entry: the message above it; "" at the root.
+        self._above = cast("dict[str, str]", stored.get("above") or {})
         self._types = cast("dict[str, int]", stored.get("types") or {})  # unknown ones
         loop = stored.get("loop")
         self._loop = OpenLoop.load(loop) if isinstance(loop, dict) else None
@@ -69,6 +80,7 @@ class PiReader:
             "about": self._about,
             "last": self._last,
             "loops": cast("Json", self._loops),
+            "above": cast("Json", self._above),
             "types": cast("Json", self._types),
             "loop": None if self._loop is None else self._loop.dump(),
         }
@@ -87,13 +99,8 @@ class PiReader:
             reading.events = self._other_call(line, now)
         elif kind not in _HEADS:
             keep_unknown(reading, line, self._types)
-        identity = text_field(line, "id")
-        if kind != "session" and identity:
-            self._last = identity
-            if self._loop is not None:
-                self._loops[identity] = self._loop.loop_id
-            while len(self._loops) > MESSAGES_MAX:
-                del self._loops[next(iter(self._loops))]
+        if kind != "session":
+            self._note(kind, line)
         reading.session_id = self._session or None
         reading.loop_id = loop_of_line(self._loop, reading.events, self._session)
         return reading
@@ -138,6 +145,23 @@ class PiReader:
         cwd = text_field(line, "cwd")
         self._about = {"cwd": cwd} if cwd else {}
 
+    def _note(self, kind: str, line: Fields) -> None:
+        """Note the loop of a message, or the message above another entry."""
+        name = text_field(line, "id")
+        if name and kind != "message":
+            self._above[name] = self._message_above(line)
+            forget_first(self._above, MESSAGES_MAX)
+        elif name:
+            self._last = name
+            if self._loop is not None:
+                self._loops[name] = self._loop.loop_id
+                forget_first(self._loops, MESSAGES_MAX)
+
+    def _message_above(self, line: Fields) -> str:
+        """Return the id of the message that an entry follows; "" at the root."""
+        parent = text_field(line, "parentId")
+        return self._above.get(parent, parent)
+
     def _message(self, line: Fields, message: Fields, now: str) -> list[Fields]:
         role = text_field(message, "role")
         if role == "user":
@@ -152,16 +176,17 @@ class PiReader:
         return []
 
     def _begin(self, line: Fields, now: str, prompt: str) -> list[Fields]:
-        previous, parent = self._loop, text_field(line, "parentId")
+        previous, message = self._loop, self._message_above(line)
         events: list[Fields] = []
         if previous is not None:
             events = previous.end(previous.at or now, "" if previous.is_finished else "cancelled")
         self._session = self._session or "pi"
         self._loop = OpenLoop(self._session, loop_id(self._session, line.get("id")))
-        above = self._loops.get(parent)
-        is_branch = bool(above) and parent != self._last
-        kind: Json = {"Branch": {"tag": parent}} if is_branch else "Default" if above else "Initial"
-        more: Fields = {"parent_loop_id": above, "continuation_kind": kind} if above else {}
+        above = self._loops.get(message)
+        is_at_root = "parentId" in line and not message
+        is_branch = bool(self._last) and message != self._last and (bool(above) or is_at_root)
+        kind: Json = {"Branch": {"tag": message or _ROOT}} if is_branch else "Default" if above else "Initial"
+        more: Fields = {"parent_loop_id": above, "continuation_kind": kind}
         events += self._loop.start(AGENT, now, self._about, adopts=before(self._session), **more)
         return events + (self._loop.prompt(prompt, now) if prompt else [])
 
@@ -170,7 +195,9 @@ class PiReader:
         loop = self._loop
         assert loop is not None
         stop, error = text_field(message, "stopReason"), text_field(message, "errorMessage")
-        model, provider = text_field(message, "model"), text_field(message, "provider")
+        # A router says which model answered.
+        model = text_field(message, "responseModel") or text_field(message, "model")
+        provider = text_field(message, "provider")
         events += loop.answer(
             text_field(line, "id") or now,
             now,

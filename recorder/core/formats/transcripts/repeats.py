@@ -3,7 +3,8 @@
 A session that was forked, or resumed by an older release, begins with a copy of the lines of the session that
 it continues. In Claude Code an answer is known by the ids of its message and its request, any other line by
 its `uuid`; a side chain may repeat an answer of the main chain under another request id. In pi a copy has the
-id and the time of its entry, in OpenCode the times and the tokens of its message.
+id and the time of its entry, in OpenCode the times and the tokens of its message. A chat of Gemini CLI from
+before 0.39 goes on in a file beside it, which begins with the same messages.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Literal, Protocol
 from recorder.core.formats.base import Fields, Reader, Translation, object_field, text_field
 from recorder.core.formats.transcripts.open_loop import OpenLoop
 
-Kind = Literal["answer", "side", "other"]
+Kind = Literal["answer", "side", "other", "copy"]  # "copy": the line says so itself
 Name = tuple[str, str, str]  # of a member: key, request and session
 _TYPES = frozenset(("user", "assistant", "system"))
 
@@ -82,20 +83,23 @@ def key_of(line: Fields) -> LineKey | None:
     kind, uuid = text_field(line, "type"), text_field(line, "uuid")
     if kind not in _TYPES:
         return None
+    is_copy = bool(object_field(line, "forkedFrom"))
     if kind != "assistant":
-        return LineKey(key_hash(f"u {uuid}"), "", "other") if uuid else None
+        return LineKey(key_hash(f"u {uuid}"), "", "copy" if is_copy else "other") if uuid else None
     is_side = line.get("isSidechain") is True or bool(text_field(line, "agentId"))
     message, request = text_field(object_field(line, "message"), "id"), text_field(line, "requestId")
     if message and request:
-        return LineKey(key_hash(f"m {message}"), key_hash(request), "side" if is_side else "answer")
-    return LineKey(key_hash(f"u {uuid}"), "", "answer") if uuid else None
+        of_answer: Kind = "side" if is_side else "copy" if is_copy else "answer"
+        return LineKey(key_hash(f"m {message}"), key_hash(request), of_answer)
+    return LineKey(key_hash(f"u {uuid}"), "", "copy" if is_copy else "answer") if uuid else None
 
 
 def owners(members: Iterable[Member]) -> set[Name]:
     """Return the members whose lines are recorded; all others are history.
 
     It follows from the set of members. The original is the session without an answer of its own, the shortest
-    of several; among forks the one that went on first. The main chain comes before a side chain.
+    of several; among forks the one that went on first. What says itself that it is a copy comes last, and is
+    recorded where no other session has the line. The main chain comes before a side chain.
     """
     of_key: dict[str, list[Member]] = defaultdict(list)
     counts: dict[str, int] = defaultdict(int)
@@ -105,12 +109,12 @@ def owners(members: Iterable[Member]) -> set[Name]:
     began: dict[str, int] = {}  # by session: the time of its first answer that no other session has
     for same in of_key.values():
         first = same[0]
-        if first.kind != "other" and all(each.session == first.session for each in same):
+        if first.kind not in ("other", "copy") and all(each.session == first.session for each in same):
             began[first.session] = min(began.get(first.session, first.at), first.at)
 
-    def place(member: Member) -> tuple[int, int, str, int, str]:
-        own = began.get(member.session, -1)
-        return own, counts[member.session], member.session, member.at, member.request
+    def place(member: Member) -> tuple[bool, int, int, str, int, str]:
+        own, is_copy = began.get(member.session, -1), member.kind == "copy"
+        return is_copy, own, counts[member.session], member.session, member.at, member.request
 
     found: set[Name] = set()
     for same in of_key.values():

@@ -175,3 +175,14 @@ def test_the_task_behind_undone_ones_is_a_branch_of_the_one_before_them(record, 
     found = [(loop.continuation_kind, loop.continuation_tag) for loop in loops]
     assert found == [plain, plain, ("Branch", "undone"), plain]
     assert (loops[2].parent and loops[2].parent.title) == above
+
+
+def test_a_session_of_another_agent_that_codex_imported_counts_nothing(record):
+    imported = [task("external-import-turn-1"), asked("Old"), answered(), counted(5), DONE, asked("Imported")]
+    lines = codex(*imported, task("t2"), asked("New"), answered(), counted(1), DONE)
+    head, _, *rest = lines
+
+    (loop,) = record("codex", [head, *rest])
+
+    assert (loop.title, loop.turns, loop.output_tokens) == ("New", 1, 10)
+    assert record("codex", [head, *rest[: len(imported)]]).count() == 0

@@ -3,6 +3,7 @@
 import pytest
 
 from recorder.models import ToolCall
+from tests.recorder.imports.field_cases import cases
 
 pytestmark = pytest.mark.django_db(transaction=True)
 GEMINI = {"sessionId": "g1", "projectHash": "00", "startTime": "2026-11-22T15:00:00Z", "kind": "main"}
@@ -185,3 +186,48 @@ def test_a_prompt_of_gemini_without_words_begins_a_loop(record, part, title):
     loops = record("gemini-cli", [*lines, gemini(4, content="2")])
 
     assert [(loop.title, loop.turns) for loop in loops] == [("Go", 1), (title, 1)]
+
+
+ZEROS = {"input": 0, "output": 0, "cached": 0, "thoughts": 0, "tool": 0, "total": 0}
+SAVED = {"$set": {"lastUpdated": "now"}}
+
+
+@pytest.mark.parametrize("tokens", [None, ZEROS])
+@pytest.mark.parametrize(
+    ("between", "titles"),
+    [
+        ([], ["Go"]),
+        ([SAVED], ["Go"]),
+        ([gemini(3, content="Done")], ["Go"]),
+        ([gemini(3, content="Done"), SAVED], ["Go"]),
+        ([gemini_user(3, "More")], ["Go", "More"]),
+        ([SAVED, gemini_user(3, "More"), gemini(4, content="Ok"), SAVED], ["Go", "More"]),
+    ],
+)
+def test_usage_that_gemini_writes_late_counts_once_at_its_turn(record, between, titles, tokens):
+    lines = [GEMINI, gemini_user(1, "Go"), gemini(2, content="I go", tokens=tokens), *between]
+    late = gemini(2, content="I go", tokens={"input": 300, "output": 40, "cached": 0, "thoughts": 2})
+    rest = [gemini_user(8, "Last"), gemini(9, content="Bye")]
+
+    loops = record("gemini-cli", [*lines, late, late, SAVED, late, *rest])
+
+    assert [loop.title for loop in loops] == [*titles, "Last"]
+    answers = sum("model" in line and line["type"] == "gemini" for line in between)
+    assert sum(loop.turns for loop in loops) == 2 + answers
+    first = loops[0].turn_records.get(turn_index=0)
+    assert (first.input_tokens, first.output_tokens, first.reasoning_tokens) == (300, 42, 2)
+    assert first.cost_nano > 0
+    for loop in loops:
+        assert [*cases.contradictions(loop.session.project)] == []
+
+
+def test_a_chat_of_gemini_that_goes_on_in_a_copy_counts_once(record):
+    call = gemini(2, content="I go", toolCalls=[gemini_call("c1")])
+    done = gemini(2, content="I go", toolCalls=[gemini_call("c1", "ok")])
+    chat = [GEMINI, gemini_user(1, "Go"), call, done, gemini(3, content="Done")]
+    again = [*chat, SAVED, gemini_user(4, "More"), gemini(5, content="Ok"), SAVED]
+
+    for files in ((chat, again), (again, chat), (chat, chat, again)):
+        loops = record("gemini-cli", *files)
+        found = [(loop.title, loop.turns, loop.tool_calls, loop.output_tokens) for loop in loops]
+        assert found == [("Go", 2, 1, 30), ("More", 1, 0, 15)]

@@ -87,3 +87,70 @@ def test_a_prompt_of_pi_that_is_only_an_image_is_named(record):
     (loop,) = record("pi", lines)
 
     assert (loop.title, loop.turns, loop.outcome) == ("[image]", 1, "completed")
+
+
+def below(line, parent):
+    return line | {"parentId": parent}
+
+
+DEFAULT = ("Default", None, "s1.m3")
+LEFT = {"fromId": "m4", "summary": "Tried."}
+TWO = [SESSION, below(message(1, "user", "A"), None), answer(2, "a"), message(3, "user", "B"), answer(4, "b")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        ([below(message(5, "user", "C"), "m2")], ("Branch", "m2", "s1.m1")),
+        ([below(message(5, "user", "C"), None)], ("Branch", "root", None)),
+        (
+            [below(entry(5, "branch_summary", **LEFT), "m2"), message(6, "user", "C")],
+            ("Branch", "m2", "s1.m1"),
+        ),
+        (
+            [below(entry(5, "branch_summary", **LEFT), None), message(6, "user", "C")],
+            ("Branch", "root", None),
+        ),
+        (
+            [below(entry(5, "model_change"), "m2"), entry(6, "label"), message(7, "user", "C")],
+            ("Branch", "m2", "s1.m1"),
+        ),
+        ([entry(5, "label"), entry(6, "branch_summary", **LEFT), message(7, "user", "C")], DEFAULT),
+        ([message(5, "user", "C")], DEFAULT),
+    ],
+)
+def test_a_prompt_that_does_not_follow_the_last_message_is_a_branch(record, lines, found):
+    *_, loop = record("pi", [*TWO, *lines])
+    assert loop.title == "C"
+    parent = loop.parent and loop.parent.loop_id
+    assert (loop.continuation_kind, loop.continuation_tag, parent) == found
+
+
+def test_a_prompt_that_goes_back_to_the_settings_before_the_first_one_is_a_branch(record):
+    settings = below(entry(0, "thinking_level_change"), None)
+    lines = [SESSION, settings, message(1, "user", "A"), answer(2, "a"), below(message(3, "user", "B"), "m0")]
+    first, second = record("pi", [*lines, answer(4, "b")])
+    assert (first.continuation_kind, second.continuation_kind) == ("Initial", "Branch")
+
+
+def test_thinking_tokens_of_pi_are_a_part_of_the_output(record):
+    (loop,) = record(
+        "pi", [SESSION, message(1, "user", "Go"), answer(2, "a", usage=USAGE | {"reasoning": 9})]
+    )
+    assert (loop.output_tokens, loop.reasoning_tokens) == (15, 9)
+
+
+def test_the_model_of_a_turn_of_pi_is_the_one_that_answered(record):
+    routed = answer(2, "a", model="openrouter/auto", responseModel="anthropic/claude-sonnet-4.5")
+    (loop,) = record("pi", [SESSION, message(1, "user", "Go"), routed])
+    assert loop.turn_records.get().model == "anthropic/claude-sonnet-4.5"
+
+
+@pytest.mark.parametrize("stop", ["deferred", "pending"])
+def test_an_answer_of_pi_that_comes_later_does_not_end_the_loop(project, record, stop):
+    lines = [SESSION, message(1, "user", "Go"), answer(2, "", stop)]
+    begin(project, "pi", lines)
+    assert LoopRecord.objects.get().status == "running"
+
+    (loop,) = record("pi", [*lines, answer(3, "Done")])
+    assert (loop.outcome, loop.turns) == ("completed", 2)

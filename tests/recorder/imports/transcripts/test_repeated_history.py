@@ -52,6 +52,16 @@ class Transcript:
         return self
 
 
+def forked(session, of, *prompts):
+    """Return the transcript of a fork whose copied lines name their origin."""
+    found = resumed(session, of)
+    for line in found.lines:
+        line["forkedFrom"] = {"sessionId": of.session, "messageUuid": line["uuid"]}
+    for number, name in enumerate(prompts):
+        found.prompt(100 + 10 * number, name)
+    return found
+
+
 def resumed(session, of, *prompts, at=100):
     """Return the transcript of a session that repeats another one and goes on with prompts."""
     found = Transcript(session, of.lines)
@@ -278,3 +288,25 @@ def test_each_message_has_one_row_for_each_session():
     rows = TranscriptLine.objects.filter(project=project)
     assert (rows.filter(session="old").count(), rows.filter(session="new").count()) == (8, 12)
     assert rows.filter(session="new", loop="").count() == 8
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize(("goes_on", "own"), [(False, "c"), (True, "c"), (True, None)])
+def test_lines_that_name_their_origin_stay_there(order, goes_on, own):
+    first = Transcript("old").prompt(0, "a").prompt(10, "b")
+    fork = forked("fork", first, *filter(None, [own]))
+    if goes_on:
+        first.prompt(200, "z")
+
+    found = sessions(record(*[(first, fork)[at] for at in order]))
+
+    wanted = [("old", 3, 6, 3, 120) if goes_on else ("old", 2, 4, 2, 80)]
+    assert found == [*wanted, *([("fork", 1, 2, 1, 40)] if own else [])]
+
+
+def test_forks_whose_origin_never_comes_record_its_lines_once():
+    first = Transcript("old").prompt(0, "a")
+    one, two = forked("one", first, "b"), forked("two", first, "c", "d")
+
+    for files in ((one, two), (two, one)):
+        assert sessions(record(*files)) == [("one", 2, 4, 2, 80), ("two", 2, 4, 2, 80)]

@@ -18,6 +18,7 @@ COMMANDS = (
 )
 _OF_BEDROCK = re.compile(r"(?:[a-z-]+\.)?anthropic\.claude")  # `us.anthropic.claude-…-v1:0`
 _FORK = "<fork-boilerplate>"
+_TEAMMATE = "<teammate-message"  # what another agent of a team wrote
 NOTIFICATION = "<task-notification>"
 INTERRUPTED = "[Request interrupted by user"
 AGENT_TOOL = "Agent"  # runs a sub-agent, in the releases that write `meta.json`
@@ -40,6 +41,7 @@ _USAGE = {
     "cache_read": "cache_read_input_tokens",
     "cache_write": "cache_creation_input_tokens",
 }
+_WRITTEN = {"5m": "ephemeral_5m_input_tokens", "1h": "ephemeral_1h_input_tokens"}
 
 
 def provider_of(model: str) -> str:
@@ -111,10 +113,11 @@ def usage_of(message: Fields) -> dict[str, int] | None:
     usage = object_field(message, "usage")
     if not usage:
         return None
-    hour = counts(object_field(usage, "cache_creation"), {"h": "ephemeral_1h_input_tokens"})["h"]
+    written = counts(object_field(usage, "cache_creation"), _WRITTEN)
     thought = counts(object_field(usage, "output_tokens_details"), {"n": "thinking_tokens"})["n"]
     searches = counts(object_field(usage, "server_tool_use"), {"n": "web_search_requests"})["n"]
-    found = counts(usage, _USAGE) | {"cache_write_1h": hour, "reasoning": thought}
+    found = counts(usage, _USAGE) | {"cache_write_1h": written["1h"], "reasoning": thought}
+    found["cache_write"] = max(found["cache_write"], sum(written.values()))  # some hosts state only the parts
     return found | ({"web_searches": searches} if searches else {})
 
 
@@ -144,15 +147,23 @@ def argument(call: Fields, name: str) -> str:
 
 
 def readable(text: str) -> str:
-    """Return a prompt as a person would read it: a slash command as it was typed, a notice by its summary."""
+    """Return a prompt as a person would read it: a slash command as typed, a notice by its summary."""
     bare = text.lstrip()
     if bare.startswith(NOTIFICATION):
         return _tag(bare, "summary") or _tag(bare, "status") or "Task notification"
     if bare.startswith(_FORK):  # the rules of a sub-agent that was forked, then what it shall do
         return bare.partition("</fork-boilerplate>")[2].strip() or text
+    if bare.startswith(_TEAMMATE):
+        return _teammate_text(bare) or text
     if bare.startswith(COMMANDS) and (command := _tag(bare, "command-name")):
         return f"{command} {_tag(bare, 'command-args')}".strip()
     return text
+
+
+def _teammate_text(text: str) -> str:
+    """Return what a teammate wrote; "" for several messages."""
+    body, end, after = text.partition(">")[2].rpartition("</teammate-message>")
+    return body.strip() if end and not after.strip() and _TEAMMATE not in body else ""
 
 
 def _tag(text: str, name: str) -> str:

@@ -91,9 +91,9 @@ class ClaudeCodeReader:
         now, track = time_text(line.get("timestamp"), at), self._tracks.of_line(line)
         reading = Translation(kind or "line", session_id=session, timestamp=parse_time(line.get("timestamp")))
         costs = [] if track else self._tracks.costs.read(line, at)
-        if object_field(line, "forkedFrom") or (kind == "assistant" and track in self._tracks.forks):
+        if kind == "assistant" and track in self._tracks.forks:
             reading.covers = ""
-            return reading  # history of the session from which this one was forked
+            return reading  # history of the agent from which this one was forked
         if kind == "agent-meta":
             self._tracks.note_meta(line)
         elif kind not in TYPES:

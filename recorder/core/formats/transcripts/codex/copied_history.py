@@ -3,6 +3,8 @@
 The copies are written in one burst, with the time of the fork or their own earlier times. A turn id of
 version 7 has the time of its task. Where ids have none, a task is the fork's own if it, or its first answer,
 comes later than the burst: its lines are held until that shows.
+
+A session of another agent that Codex imported is copied history too: the ids of its tasks say so.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from recorder.core.records import Json
 
 HELD_MAX = 20  # lines of a task before its first answer
 _UUID7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
+_IMPORTED = "external-import-turn-"  # begins the id of a task that another agent had
 _BURST = timedelta(milliseconds=500)  # between two lines of a copied history
 
 
@@ -31,9 +34,13 @@ class CopiedHistory:
         self._last = text_field(stored, "last" if "last" in stored else "copied")
         self._is_marked = bool(stored.get("marked"))  # a copied line marks the start of a task
         self._held = cast("list[Fields]", stored.get("held") or [])
+        self._is_imported = bool(stored.get("imported"))
 
     def dump(self) -> Fields:
         """Return the state as JSON; {} once the first task of the fork has begun."""
+        return self._dump_fork() | ({"imported": True} if self._is_imported else {})
+
+    def _dump_fork(self) -> Fields:
         if not self._is_open:
             return {"began": self._began} if self._began else {}
         found: Fields = {"began": self._began, "copied": self._began, "last": self._last}
@@ -49,13 +56,15 @@ class CopiedHistory:
 
     def own_lines(self, line: Fields, now: str) -> list[Fields]:
         """Return the lines to read: none for a copy, else this one behind those that were held."""
-        if not self._is_open:
-            return [line]
+        payload = object_field(line, "payload")
+        if text_field(payload, "type") in STARTS:
+            self._is_imported = text_field(payload, "turn_id").startswith(_IMPORTED)
+        if self._is_imported or not self._is_open:
+            return [] if self._is_imported else [line]
         at, began, last = parse_time(now), parse_time(self._began), parse_time(self._last)
         is_later = at is not None and last is not None and at - last > _BURST
         is_early = at is not None and began is not None and at < began
         self._last = now
-        payload = object_field(line, "payload")
         if self._begins_task(line):
             turn = _UUID7.fullmatch(text_field(payload, "turn_id"))
             if turn and began is not None:

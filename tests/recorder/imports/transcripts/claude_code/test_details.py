@@ -258,3 +258,32 @@ def test_a_prompt_without_words_begins_a_loop(record, kind, title):
     loops = record("claude-code", claude.lines)
 
     assert [(loop.title, loop.turns) for loop in loops] == [("Go", 1), (title, 1)]
+
+
+WROTE = '<teammate-message teammate_id="lead" summary="Go">\nDo %s\n</teammate-message>'
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [(WROTE % "it", "Do it"), (f"{WROTE % 'a'}\n{WROTE % 'b'}", None), ("<teammate-message> no end", None)],
+)
+def test_what_a_teammate_wrote_is_titled_without_its_tag(record, prompt, title):
+    claude = Claude()
+    claude.prompt(prompt)
+    claude.answer("m1", text("Done"))
+
+    (loop,) = record("claude-code", claude.lines)
+
+    assert loop.title == title or (title is None and loop.title.startswith("<teammate-message"))
+
+
+@pytest.mark.parametrize(("stated", "written"), [(None, 3_000), (0, 3_000), (3_000, 3_000), (5_000, 5_000)])
+def test_written_tokens_count_also_if_only_their_parts_are_stated(record, stated, written):
+    parts = {"ephemeral_5m_input_tokens": 1_000, "ephemeral_1h_input_tokens": 2_000}
+    claude = Claude()
+    claude.prompt("Go")
+    answered(claude, {"cache_creation": parts, "cache_creation_input_tokens": stated})
+
+    (loop,) = record("claude-code", claude.lines)
+
+    assert (loop.cache_write_tokens, loop.cache_write_1h_tokens) == (written, 2_000)
