@@ -44,6 +44,8 @@ def usage_of(attributes: Fields, runtime: str) -> dict[str, int] | None:
     hour = first_count(attributes, usage_names.CACHE_WRITE_1H)
     if hour := _count(hour, inner, usage_names.JSON_WRITE_1H):
         usage["cache_write_1h"] = hour
+    if searches := _count(first_count(attributes, usage_names.SEARCHES), inner, usage_names.JSON_SEARCHES):
+        usage["web_searches"] = searches
     cached = usage.get("cache_read", 0) + usage.get("cache_write", 0)
     reasoning = usage.get("reasoning", 0)
     total = _count(first_count(attributes, usage_names.TOTAL_TOKENS), inner, usage_names.JSON_TOTAL)
@@ -178,6 +180,7 @@ def native(usage: dict[str, int] | None) -> Fields:
     known = usage or {}
     read, write = known.get("cache_read", 0), known.get("cache_write", 0)
     output = known.get("output", 0)
+    searches = known.get("web_searches", 0)
     return {
         "input": max(0, known.get("total_in", 0) - read - write),
         "output": output,
@@ -185,6 +188,7 @@ def native(usage: dict[str, int] | None) -> Fields:
         "cache_read": read,
         "cache_write": write,
         "cache_write_1h": min(known.get("cache_write_1h", 0), write),
+        **({"web_searches": searches} if searches else {}),
     }
 
 

@@ -113,6 +113,10 @@ CACHE_WRITE_1H = (
     "anthropic.usage.cache_creation.ephemeral_1h_input_tokens",
     "gen_ai.usage.cache_creation.ephemeral_1h_input_tokens",
 )
+SEARCHES = (  # web searches that the provider ran
+    "gen_ai.usage.server_tool_use.web_search_requests",
+    "anthropic.usage.server_tool_use.web_search_requests",
+)
 REASONING = (
     "gen_ai.usage.details.reasoning_tokens",  # pydantic-ai
     "gen_ai.usage.reasoning.output_tokens",  # Google ADK
@@ -233,5 +237,6 @@ JSON_OUTPUT = (
     *("tokens.outputtokens", "billedunits.outputtokens"),
     "evalcount",
 )
+JSON_SEARCHES = ("servertooluse.websearchrequests",)
 JSON_WRITE_1H = ("cachecreation.ephemeral1hinputtokens",)
 JSON_TOTAL = ("totaltokens", "total", "totaltokencount", "tokens")
