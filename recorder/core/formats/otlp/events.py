@@ -10,7 +10,7 @@ from recorder.core.formats.otlp.plan.calls import unnamed_place
 from recorder.core.formats.otlp.spans import names
 from recorder.core.formats.otlp.spans.attributes import first_text, moment
 from recorder.core.formats.otlp.spans.content.blocks import text_of_result
-from recorder.core.formats.otlp.spans.content.messages import Messages, joined
+from recorder.core.formats.otlp.spans.content.call_messages import Messages, joined
 from recorder.core.formats.otlp.spans.content.request import merged, request_of, settings_of
 from recorder.core.formats.otlp.spans.content.tools import (
     arguments_of,
@@ -252,10 +252,11 @@ def _result(call: str, items: Sequence[Item]) -> str:
 
 
 def _sent_result(call: str, item: Item) -> Fields:
-    """Return the result of a tool call that a model call was sent; an empty one if it was sent none."""
+    """Return the result of a tool call that a model call was sent, or that its answer has; {} for none."""
     place = unnamed_place(call)
     own = call if place is None else ""
-    found = item.results.get(own, [])
+    is_own = place is not None and call.endswith(item.digest.id)
+    found = (not is_own and item.results.get(own)) or item.hosted.get(own, [])
     return found[place or 0] if len(found) > (place or 0) else {}
 
 

@@ -176,7 +176,8 @@ def _prompts(plan: LoopPlan, notes: Notes) -> tuple[Digest, ...]:
 
 
 def _tool(tool: ToolUse, requested_by: tuple[Digest, ...] = ()) -> Iterator[Entry]:
-    sent = [each for each in tool.source.sources if each.results][:SOURCES_MAX] if tool.source else []
+    lines = tool.source.sources if tool.source else []
+    sent = [each for each in lines if each.results or each.hosted][:SOURCES_MAX]
     sources = tuple(each for each in (tool.span, *sent, *tool.notes) if each is not None)
     if (decided := tool.decided) is not None:
         requested_at = tool.wait.start if tool.wait is not None else decided.start
@@ -226,7 +227,7 @@ def _is_answered(plan: LoopPlan) -> bool:
     if plan.agent is not None or not plan.turns or plan.turns[-1].call.span.is_log:
         return False  # log records do not say which tools an answer asked for
     last = plan.turns[-1]
-    if last.open_calls or last.tools:
+    if last.open_calls or not all(tool.is_hosted for tool in last.tools):
         return False
     finish = last.call.first("finish").lower()
     has_answer = bool(last.call.first("answer") or finish) and not last.call.span.error

@@ -75,6 +75,13 @@ class Call:
         return [[call or f"{_UNNAMED}{next(places)}-{self.span.id}", name] for call, name in found]
 
     @property
+    def hosted(self) -> list[tuple[str, str, bool]]:
+        """Return id, name and failure of each of `calls` that the provider ran."""
+        found, calls = next((each.hosted for each in self.sources if each.calls), []), self.calls
+        places = ((int(str(place)), bool(failed)) for place, failed in found)
+        return [(*calls[place], failed) for place, failed in places if place < len(calls)]  # type: ignore[misc]
+
+    @property
     def asks(self) -> list[str]:
         """Return the fingerprint of each of `calls`, as of `content.history`; "" if it is not known."""
         found = next((each for each in self.sources if each.calls), self.span)

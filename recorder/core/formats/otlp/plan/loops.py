@@ -15,7 +15,8 @@ class ToolUse:
     call: str
     name: str
     span: Digest | None = None
-    source: Call | None = None  # the model call that was sent the result
+    source: Call | None = None  # the model call that was sent the result, or whose answer has it
+    is_hosted: bool = False  # the provider ran it: the answer that asked for it has the result
     notes: list[Digest] = field(default_factory=list)
     wait: Digest | None = None  # the span of the time that it waited for a person
     has_failed: bool = False

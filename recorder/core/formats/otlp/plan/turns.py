@@ -26,13 +26,16 @@ def make_turns(plan: LoopPlan, of_call: Mapping[str, list[Digest]]) -> None:
             plan.turns.append(TurnPlan(call))
     _place_tools(plan)
     plan.early.sort(key=lambda tool: (tool.start, tool.end, tool.span.id if tool.span is not None else ""))
+    for turn in plan.turns:
+        _add_hosted(turn)
     _add_results(plan)
     for tool in plan.tools:
         own = tool.span.call if tool.span is not None else ""
         tool.notes = of_call.get(own or tool.call, [])
         tool.has_failed |= any(note.error for note in tool.notes)
     for turn in plan.turns:
-        turn.tools.sort(key=lambda tool: (tool.end, tool.start, tool.call))
+        # Calls that the provider ran stay in the order of the answer.
+        turn.tools.sort(key=lambda tool: (tool.end, tool.start, "" if tool.is_hosted else tool.call))
 
 
 def _is_retry(last: TurnPlan, call: Call) -> bool:
@@ -90,6 +93,18 @@ class _Turns:
         # Codex's span of a call begins when the answer does, after the tools that it streams.
         before = bisect_right(self._starts, span.end if span.runtime == "codex" else span.start)
         return turn or (self._turns[before - 1] if before else None)
+
+
+def _add_hosted(turn: TurnPlan) -> None:
+    """Add the tools that the provider ran, of which no span is known: the answer has call and result."""
+    known = {tool.call for tool in turn.tools}
+    at = turn.call.span.end
+    for call_id, name, failed in turn.call.hosted:
+        if call_id not in known:
+            use = ToolUse(
+                call_id, name, source=turn.call, is_hosted=True, has_failed=failed, start=at, end=at
+            )
+            turn.tools.append(use)
 
 
 def _add_results(plan: LoopPlan) -> None:

@@ -9,7 +9,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from recorder.core.formats.base import Fields
 from recorder.core.formats.otlp.spans import names
 from recorder.core.formats.otlp.spans.attributes import identifier
-from recorder.core.formats.otlp.spans.content.messages import Messages, messages_of
+from recorder.core.formats.otlp.spans.content.call_messages import Messages
+from recorder.core.formats.otlp.spans.content.messages import messages_of
 from recorder.core.formats.otlp.spans.kinds import Kind
 from recorder.core.records import Json
 
@@ -47,6 +48,9 @@ class Digest:
     response: str = ""  # the provider's id of the response
     usage: dict[str, int] | None = None  # in our names, `input` without cache; None: none was sent
     calls: list[list[str]] = field(default_factory=list)  # id and name of each tool call of the answer
+    hosted: list[list[Json]] = field(
+        default_factory=list
+    )  # of calls that the provider ran: place and failure
     # Call id and failure of each tool result sent; `BY_WORDS` is one that only the text of the result says.
     results: list[list[Json]] = field(default_factory=list)
     new: str = ""  # fingerprint of the new input messages
@@ -128,6 +132,7 @@ class Item:
     _messages: Messages | None = None
     _results: dict[str, list[Fields]] | None = None
     _calls: dict[str, list[Fields]] | None = None
+    _hosted: dict[str, list[Fields]] | None = None
 
     @property
     def messages(self) -> Messages:
@@ -143,6 +148,15 @@ class Item:
             for each in self.messages.results:
                 self._results[identifier(str(each["toolCallId"]))].append(each)
         return self._results
+
+    @property
+    def hosted(self) -> dict[str, list[Fields]]:
+        """Return the results in its own answer by the id of their call; {} for a call without one."""
+        if self._hosted is None:
+            self._hosted = defaultdict(list)
+            for place, (call, _) in enumerate(self.messages.calls):
+                self._hosted[identifier(call)].append(self.messages.hosted.get(place, {}))
+        return self._hosted
 
     @property
     def calls(self) -> dict[str, list[Fields]]:

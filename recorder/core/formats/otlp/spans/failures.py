@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from recorder.core.formats.base import Fields
 from recorder.core.formats.otlp.spans import names
-from recorder.core.formats.otlp.spans.attributes import decoded_object, first_text
+from recorder.core.formats.otlp.spans.attributes import decoded_object, first, first_text, integer
 from recorder.core.formats.otlp.spans.content.blocks import (
     message_in,
     response_error,
@@ -26,6 +26,7 @@ _ATTRIBUTES = ("error.type", "error.message", "exception.message", "exception.ty
 _EXCEPTION = ("exception.message", "exception.type")
 # Span events or log records of an exception in a span: of OpenTelemetry, and of GenAI.
 RECORDS = frozenset(("exception", "gen_ai.client.operation.exception"))
+_HTTP_STATUS = ("http.response.status_code", "http.status_code")
 _NAMES = ("error.message", "error", "error.type")
 _LANGFUSE = ("langfuse.observation.status_message",)
 _DENIED = re.compile(r"User (?:did not allow|denied|rejected|declined)", re.IGNORECASE)  # Gemini CLI
@@ -68,8 +69,12 @@ def is_success(status: Fields) -> bool:
 def of_model_call(attributes: Fields, finish: str, *, is_ok: bool) -> str:
     """Return why a model call failed that reports no success, as Claude Code's do, or ended with an error.
 
-    "" for success; also where its status says so, whatever its answer ended with.
+    "" for success; also where its status says so, whatever its answer ended with. A response of HTTP with a
+    status of 400 or more is a failure, too.
     """
+    code = integer(first(attributes, _HTTP_STATUS)) or 0
+    if code >= 400 and not is_ok:
+        return f"{code} {first_text(attributes, _NAMES)}".strip()[:2000]
     has_failed = _reports_failure(attributes) or (finish.lower() == "error" and not is_ok)
     return _named(attributes)[:2000] if has_failed else ""
 

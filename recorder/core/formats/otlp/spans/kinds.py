@@ -14,10 +14,12 @@ Kind = Literal["model", "tool", "agent", "frame", "noise", "note"]  # note: a lo
 
 # Attributes of usage and messages of a call.
 _IS_CALL = re.compile(
-    r"gen_ai\.usage\.|gen_ai\.(?:input|output)\.messages$|gen_ai\.(?:prompt|completion)(?:\.|$)"
-    r"|llm\.(?:input|output)_messages\.|llm\.(?:prompts|completions)\.|llm\.(?:token_count|usage)\."
-    r"|ai\.usage\.|ai\.prompt\.messages$"
-    r"|langfuse\.observation\.usage_details$"
+    r"(?:(?:gen_ai|llm|ai)\.(?:response\.)?)?(?:token_)?usage(?:_?metadata)?(?:\.|$)"
+    r"|gen_ai\.(?:input|output)\.messages$|gen_ai\.(?:prompt|completion)(?:\.|$)"
+    r"|llm\.(?:input|output)_messages\.|llm\.(?:prompts|completions)\.|llm\.token_count(?:\.|$)"
+    r"|ai\.prompt\.messages$"
+    r"|langfuse\.observation\.usage_details$",
+    re.IGNORECASE,
 )
 _ORDER: tuple[Kind, ...] = ("model", "tool", "agent")  # of several kinds the first one counts
 _OPERATION = ("gen_ai.operation.name",)

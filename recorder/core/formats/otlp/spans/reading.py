@@ -230,6 +230,7 @@ def _describe_agent(item: Item, name: str, metadata: Fields) -> None:
 def _describe_messages(item: Item) -> None:
     digest, found = item.digest, item.messages
     digest.calls = [[identifier(each), identifier(name)] for each, name in found.calls]
+    digest.hosted = [[place, bool(each.get("isError"))] for place, each in sorted(found.hosted.items())]
     digest.results = [
         [identifier(str(each["toolCallId"])), BY_WORDS if "byWords" in each else bool(each["isError"])]
         for each in found.results

@@ -7,6 +7,13 @@ from collections.abc import Iterable, Iterator
 from recorder.core.formats.base import Fields, object_field
 from recorder.core.formats.otlp.spans import usage_names
 from recorder.core.formats.otlp.spans.attributes import decoded_object, first_count, integer
+from recorder.core.formats.otlp.spans.content.usage_objects import (
+    counts_of,
+    usage_in_response,
+    usage_object,
+    usage_of_names,
+    with_details,
+)
 from recorder.core.records import Json
 
 EXCLUDES_CACHE = frozenset(("claude-code",))  # emitters whose input figure leaves cached tokens out
@@ -20,13 +27,13 @@ def usage_of(attributes: Fields, runtime: str) -> dict[str, int] | None:
     Whether the input includes cached tokens, and the output reasoning, is decided by the total, if there is
     one: some emitters of one convention include them and some do not.
     """
-    inner = next(
-        (found for name in usage_names.USAGE_JSON if (found := decoded_object(attributes.get(name)))), {}
-    )
+    attributes = with_details(attributes)
     flat_in = first_count(attributes, usage_names.INPUT_TOKENS)
     flat_out = first_count(attributes, usage_names.OUTPUT_TOKENS)
-    if not inner and flat_in is None and flat_out is None:
-        inner = _of_response(attributes)
+    found = usage_object(attributes)
+    if not found and flat_in is None and flat_out is None:
+        found = usage_of_names(attributes) or usage_in_response(attributes)
+    inner = counts_of(found)
     total_in = _count(flat_in, inner, usage_names.JSON_INPUT)
     output = _count(flat_out, inner, usage_names.JSON_OUTPUT)
     if total_in is None and output is None:
@@ -34,8 +41,11 @@ def usage_of(attributes: Fields, runtime: str) -> dict[str, int] | None:
     stated = _parts(attributes, inner)
     of_provider, leaves_out = _of_provider(attributes, total_in or 0)
     usage = {"total_in": total_in or 0, "output": output or 0} | of_provider | stated
-    if hour := first_count(attributes, usage_names.CACHE_WRITE_1H):
+    hour = first_count(attributes, usage_names.CACHE_WRITE_1H)
+    if hour := _count(hour, inner, usage_names.JSON_WRITE_1H):
         usage["cache_write_1h"] = hour
+    if searches := _count(first_count(attributes, usage_names.SEARCHES), inner, usage_names.JSON_SEARCHES):
+        usage["web_searches"] = searches
     cached = usage.get("cache_read", 0) + usage.get("cache_write", 0)
     reasoning = usage.get("reasoning", 0)
     total = _count(first_count(attributes, usage_names.TOTAL_TOKENS), inner, usage_names.JSON_TOTAL)
@@ -52,31 +62,16 @@ def usage_of(attributes: Fields, runtime: str) -> dict[str, int] | None:
     return usage
 
 
-def _of_response(attributes: Fields) -> Fields:
-    """Return the usage in the response of a call, where a span has the response and no figure of its own."""
-    for name in usage_names.RESPONSES:
-        response = decoded_object(attributes.get(name))
-        for holder in (response, object_field(response, "llm_output")):  # LangChain's
-            for key in ("usage", "usage_metadata", "usageMetadata", "token_usage"):
-                if found := object_field(holder, key):
-                    return found
-    return {}
-
-
 def _parts(attributes: Fields, inner: Fields) -> dict[str, int]:
     """Return the figures that are parts of others, as far as sent."""
-    of_input = _object(inner, usage_names.JSON_INPUT_PARTS)
-    of_output = _object(inner, usage_names.JSON_OUTPUT_PARTS)
     parts = {
-        "cache_read": (usage_names.CACHE_READ, inner | of_input, usage_names.JSON_CACHE_READ),
-        "cache_write": (usage_names.CACHE_WRITE, inner | of_input, usage_names.JSON_CACHE_WRITE),
-        "reasoning": (usage_names.REASONING, inner | of_output, usage_names.JSON_REASONING),
+        "cache_read": usage_names.CACHE_READ,
+        "cache_write": usage_names.CACHE_WRITE,
+        "reasoning": usage_names.REASONING,
     }
-    found = {
-        name: _count(first_count(attributes, flat), details, keys)
-        for name, (flat, details, keys) in parts.items()
-    }
-    return _by_words(attributes) | {name: count for name, count in found.items() if count is not None}
+    found = {name: first_count(attributes, flat) for name, flat in parts.items()}
+    by_words = _by_words({f"usage.{path}": count for path, count in inner.items()}) | _by_words(attributes)
+    return by_words | {name: count for name, count in found.items() if count is not None}
 
 
 def _of_provider(attributes: Fields, total_in: int) -> tuple[dict[str, int], bool]:
@@ -98,10 +93,6 @@ def _of_provider(attributes: Fields, total_in: int) -> tuple[dict[str, int], boo
         is_without = total_in == own if own is not None else not has_details
         leaves_out |= is_without and first_count(fields, usage_names.PROVIDER_EXCLUDED) is not None
     return found, leaves_out
-
-
-def _object(inner: Fields, names: tuple[str, ...]) -> Fields:
-    return next((found for name in names if (found := object_field(inner, name))), {})
 
 
 def _by_words(attributes: Fields) -> dict[str, int]:
@@ -130,7 +121,8 @@ def reported_cost_nano(attributes: Fields) -> int:
     objects = (decoded_object(attributes.get(name)) for name in usage_names.COST_JSON)
     inner = (each.get(name) for each in objects for name in usage_names.JSON_COST)
     values = (attributes.get(name) for name in usage_names.COST)
-    named = (*values, *inner, *_costs_of_providers(attributes))
+    of_usage = (usage_object(attributes).get(name) for name in usage_names.PROVIDER_COST)
+    named = (*values, *inner, *of_usage, *_costs_of_providers(attributes))
     found = next((cost for value in named if (cost := cost_nano(value)) >= 0), -1)
     for parts in usage_names.COST_PARTS if found < 0 else ():
         found = _sum(attributes.get(name) for name in parts) if found < 0 else found
@@ -188,6 +180,7 @@ def native(usage: dict[str, int] | None) -> Fields:
     known = usage or {}
     read, write = known.get("cache_read", 0), known.get("cache_write", 0)
     output = known.get("output", 0)
+    searches = known.get("web_searches", 0)
     return {
         "input": max(0, known.get("total_in", 0) - read - write),
         "output": output,
@@ -195,6 +188,7 @@ def native(usage: dict[str, int] | None) -> Fields:
         "cache_read": read,
         "cache_write": write,
         "cache_write_1h": min(known.get("cache_write_1h", 0), write),
+        **({"web_searches": searches} if searches else {}),
     }
 
 

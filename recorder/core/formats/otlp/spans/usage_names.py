@@ -50,6 +50,7 @@ TOTAL_TOKENS = (
     "llm.usage.total_tokens",  # traceloop, older releases
     "ai.usage.totalTokens",
     "ai.usage.tokens",
+    *("gen_ai.usage.totalTokens", "llm.usage.totalTokens", "usage.total_tokens", "gen_ai.usage.total"),
     "total_tokens",
 )
 CACHE_READ = (
@@ -101,8 +102,8 @@ CACHE_WRITE = (
 OTHER_USAGE = re.compile(
     r"(?:(?:(?:gen_ai|llm|ai)\.)?(?:(?:anthropic|openai|response)\.)?(?:usage|token_count)\."
     r"|gen_ai\.response\.(?=\w*tokens$))"
-    r"(?!.*(?:no_?cache|non_?cache|uncache|(?<!con)text|audio|image|video|cost|price|ratio|sav|hit_rate"
-    r"|miss|ephemeral|_1h|_5m))"
+    r"(?!.*(?:no_?cache|non_?cache|uncache|(?<!con)text|audio|image|video|cost|price|ratio|sav|hit_?rate"
+    r"|miss|ephemeral|_?1h|_?5m))"
     r"(?:.*(?P<cache_write>cache.*(?:writ|creat)|(?:writ|creat).*cache)"
     r"|.*(?P<cache_read>cache)|.*(?P<reasoning>reason|thought|thinking))",
     re.IGNORECASE,
@@ -111,6 +112,10 @@ OTHER_CHARS = 100  # of such a name
 CACHE_WRITE_1H = (
     "anthropic.usage.cache_creation.ephemeral_1h_input_tokens",
     "gen_ai.usage.cache_creation.ephemeral_1h_input_tokens",
+)
+SEARCHES = (  # web searches that the provider ran
+    "gen_ai.usage.server_tool_use.web_search_requests",
+    "anthropic.usage.server_tool_use.web_search_requests",
 )
 REASONING = (
     "gen_ai.usage.details.reasoning_tokens",  # pydantic-ai
@@ -214,42 +219,24 @@ USAGE_JSON = (
 # Attributes with a whole response.
 RESPONSES = ("output.value", "langfuse.observation.output", "mlflow.spanOutputs", "braintrust.output_json",
              "gen_ai.completion")  # fmt: skip
-# Their fields.
-# Names in the usage of Anthropic's API and Bedrock's, whose input leaves cached tokens out.
+# Counts of objects of usage, by their path as of `content.usage_objects.counts_of`.
+# Those of Anthropic's API and Bedrock's, whose input leaves cached tokens out.
 JSON_EXCLUDED = (
-    *(("input_tokens", name) for name in ("cache_read_input_tokens", "cache_creation_input_tokens")),
-    *(("inputTokens", name) for name in ("cacheReadInputTokens", "cacheWriteInputTokens")),
+    *(("inputtokens", name) for name in ("cachereadinputtokens", "cachecreationinputtokens")),
+    ("inputtokens", "cachewriteinputtokens"),
 )
-JSON_INPUT = ("input_tokens", "prompt_tokens", "input", "inputTokens", "promptTokens", "promptTokenCount",
-              "prompt_token_count")  # fmt: skip
-JSON_OUTPUT = ("output_tokens", "completion_tokens", "output", "outputTokens", "completionTokens",
-               "candidatesTokenCount", "candidates_token_count")  # fmt: skip
-JSON_TOTAL = ("total_tokens", "total", "totalTokens", "totalTokenCount", "total_token_count")
-# Objects in them with figures that are parts of others.
-JSON_INPUT_PARTS = (
-    "input_tokens_details",
-    "prompt_tokens_details",
-    "input_token_details",
-    "inputTokenDetails",
+JSON_INPUT = (
+    *("inputtokens", "prompttokens", "input", "prompt", "inputtokencount", "prompttokencount"),
+    *("requesttokens", "inputtokens.total", "prompttokens.total"),
+    *("tokens.inputtokens", "billedunits.inputtokens"),  # Cohere
+    "promptevalcount",  # Ollama
 )
-JSON_OUTPUT_PARTS = ("output_tokens_details", "completion_tokens_details", "output_token_details",
-                     "outputTokenDetails")  # fmt: skip
-JSON_CACHE_READ = (
-    *("cached_tokens", "cache_read_tokens", "cachedInputTokens", "cacheReadTokens", "prompt_cached_tokens"),
-    *("cache_read_input_tokens", "input_cached_tokens", "input_cache_read", "cache_read"),
-    *("cachedContentTokenCount", "cached_content_token_count", "cacheReadInputTokens"),
+JSON_OUTPUT = (
+    *("outputtokens", "completiontokens", "output", "completion", "outputtokencount", "completiontokencount"),
+    *("candidatestokencount", "responsetokens", "outputtokens.total", "completiontokens.total"),
+    *("tokens.outputtokens", "billedunits.outputtokens"),
+    "evalcount",
 )
-JSON_CACHE_WRITE = (
-    *("cache_write_tokens", "cache_creation_input_tokens", "cache_creation_tokens", "input_cache_creation"),
-    *("cache_write", "cache_creation", "cacheWriteTokens", "prompt_cache_creation_tokens"),
-    "cacheWriteInputTokens",
-)
-JSON_REASONING = (
-    "reasoning_tokens",
-    "output_reasoning_tokens",
-    "output_reasoning",
-    "reasoning",
-    "reasoningTokens",
-    "completion_reasoning_tokens",
-    *("thoughtsTokenCount", "thoughts_token_count"),
-)
+JSON_SEARCHES = ("servertooluse.websearchrequests",)
+JSON_WRITE_1H = ("cachecreation.ephemeral1hinputtokens",)
+JSON_TOTAL = ("totaltokens", "total", "totaltokencount", "tokens")

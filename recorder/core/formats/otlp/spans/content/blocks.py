@@ -7,6 +7,14 @@ import re
 
 from recorder.core.formats.base import Fields, object_field, parse_arguments
 from recorder.core.formats.otlp.spans.attributes import decoded
+from recorder.core.formats.otlp.spans.content.hosted_calls import (
+    CALLS,
+    HOSTED,
+    RESULTS,
+    first_of,
+    is_item,
+    parts_of,
+)
 from recorder.core.formats.otlp.spans.content.media import media_text, text_without_bytes
 from recorder.core.records import Json
 
@@ -86,17 +94,11 @@ def says_failed(message: Fields) -> bool | None:
     return True if is_message and message.get("status") == "error" else None
 
 
-def first_of(fields: Fields, *keys: str) -> Json:
-    return next((fields[key] for key in keys if fields.get(key) not in (None, "")), None)
-
-
 def blocks_of(message: Fields) -> list[Fields]:
     """Return the blocks of a message, tool results as blocks of type `result`."""
     found: list[Fields] = []
-    if message.get("type") == "function_call":
-        return [call_block(message)]
-    if message.get("type") == "reasoning":
-        return [_thinking(message)]
+    if is_item(message):
+        return [block for part in parts_of(message) if (block := _block(part)) is not None]
     reasoning = message.get("reasoning_content") or message.get("reasoning")
     if isinstance(reasoning, str) and reasoning:
         found.append({"type": "thinking", "thinking": reasoning})
@@ -108,8 +110,10 @@ def blocks_of(message: Fields) -> list[Fields]:
     elif isinstance(content, dict):
         found.append({"type": "text", "text": text_of_result(content)})
     elif isinstance(content, list):
-        parts = [each for part in content for each in _nested_in(part) or (part,)]
+        parts = [each for part in content for each in _nested_in(part) or parts_of(part)]
         found += [found_block for part in parts if (found_block := _block(part)) is not None]
+    if isinstance(refusal := message.get("refusal"), str) and refusal:
+        found.append({"type": "text", "text": refusal})
     known = {block.get("id") for block in found if block["type"] == "toolCall"}
     return found + [block for block in _calls_beside(message) if block["id"] not in known]
 
@@ -153,10 +157,13 @@ def _block(part: Json) -> Fields | None:  # noqa: C901, PLR0911  one arm a form 
         return call_block(call)
     if isinstance(answer := part.get("functionResponse"), dict):
         return _response_block(answer)
-    if kind in ("tool_call", "tool-call", "tool_use", "function_call", "function"):
+    if kind in CALLS:
         return call_block(part)
-    if kind in ("tool_call_response", "tool-result", "tool_result", "function_call_output"):
+    if kind in RESULTS:
         inner = first_of(part, "result", "response", "output", "content")
+        if isinstance(inner, dict) and inner.keys() == {"type", "value"}:  # the AI SDK's
+            stated: Fields = {"is_error": True} if str(inner["type"]).startswith("error") else {}
+            inner, part = inner["value"], stated | part
         call_id = str(first_of(part, "id", "tool_use_id", "toolCallId", "tool_call_id", "call_id") or "")
         return result_block(
             call_id, str(first_of(part, "name", "toolName") or ""), text_of_result(inner), part
@@ -165,7 +172,7 @@ def _block(part: Json) -> Fields | None:  # noqa: C901, PLR0911  one arm a form 
         return _thinking(part)
     if (media := media_text(part)) is not None:
         return {"type": "text", "text": media}
-    text = first_of(part, "text", "content")
+    text = first_of(part, "text", "content", "refusal")
     if isinstance(text, str):
         return {"type": "text", "text": text_without_bytes(text)}
     is_empty = "" in (part.get("text"), part.get("content"))  # Gemini CLI writes it as type `unknown`
@@ -197,7 +204,9 @@ def _response_block(answer: Fields) -> Fields:
 def _bedrock_block(part: Fields) -> Fields | None:
     """Return a block of Bedrock's Converse API, which strands-agents writes; None for another one."""
     if isinstance(use := part.get("toolUse"), dict):
-        return call_block({"id": use.get("toolUseId"), "name": use.get("name"), "input": use.get("input")})
+        is_hosted: Fields = {HOSTED: True} if use.get("type") == "server_tool_use" else {}
+        about: Fields = {"id": use.get("toolUseId"), "name": use.get("name"), "input": use.get("input")}
+        return call_block(about | is_hosted)
     if isinstance(answer := part.get("toolResult"), dict):
         stated: Fields = {"is_error": answer["status"] == "error"} if "status" in answer else {}
         return result_block(
@@ -228,15 +237,18 @@ def _thinking(part: Fields) -> Fields:
 
 
 def call_block(part: Fields) -> Fields:
+    """Return the block of a tool call; one that the provider ran has the mark `HOSTED`."""
     inner = part.get("function")
     function = inner if isinstance(inner, dict) else part
-    arguments = first_of(function, "arguments", "args", "input")
-    return {
+    arguments = first_of(function, "arguments", "args", "input", "action", "operation")
+    name = str(first_of(function, "name", "toolName") or str(part.get("type") or "").rpartition("_call")[0])
+    found: Fields = {
         "type": "toolCall",
         "id": str(first_of(part, "call_id", "toolCallId", "tool_call_id", "id") or ""),
-        "name": str(first_of(function, "name", "toolName") or ""),
+        "name": name,
         "arguments": parse_arguments(arguments if arguments is not None else {}),
     }
+    return found | ({HOSTED: True} if part.get(HOSTED) is True else {})
 
 
 def result_block(call_id: str, name: str, text: str, source: Fields) -> Fields:

@@ -15,6 +15,7 @@ from recorder.core.events.fields import without_infinities
 from recorder.core.formats import EVENT_VALUES
 from recorder.core.formats.base import Fields
 from recorder.core.formats.otlp.spans.content.blocks import CUT, is_block_list
+from recorder.core.formats.otlp.spans.content.hosted_calls import is_item
 from recorder.core.formats.structure import has_more_values
 from recorder.core.records import Json
 
@@ -27,7 +28,6 @@ _INNER = (
     *("response", "completion", "question", "query", "task", "text", "content", "result"),
     *("inputs", "outputs"),  # of what traceloop traces
 )
-_ITEMS = ("function_call", "function_call_output", "reasoning")  # of the Responses API
 _AROUND = frozenset(("role", "message", "kwargs", "generation_info", "messages"))  # fields of no block
 _SYSTEM = ("system", "instructions", "system_prompt", "systemInstruction", "system_instruction")
 _TYPES = {
@@ -50,7 +50,7 @@ def has_parts(value: Json) -> bool:
     if not isinstance(value, list) or not is_block_list(value):
         return False
     parts = [each for each in value if isinstance(each, dict)]
-    return not any(_AROUND & each.keys() or each.get("type") in _ITEMS or _is_stored(each) for each in parts)
+    return not any(_AROUND & each.keys() or is_item(each) or _is_stored(each) for each in parts)
 
 
 def opened(value: Json) -> Json:
@@ -137,7 +137,7 @@ def _message_of(value: Fields, role: str) -> Fields | None:
         return data | {"role": value["type"]}
     if _is_message(value):
         return value if "role" in value else value | {"role": value["type"]}
-    return value if value.get("type") in _ITEMS else None
+    return value if is_item(value) else None
 
 
 def _is_stored(value: Fields) -> bool:

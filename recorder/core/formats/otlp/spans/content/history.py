@@ -10,7 +10,7 @@ import hashlib
 import json
 
 from recorder.core.formats.base import Fields, parse_arguments
-from recorder.core.formats.otlp.spans.content.messages import Messages
+from recorder.core.formats.otlp.spans.content.call_messages import Messages
 from recorder.core.formats.otlp.spans.content.tools import named_arguments, plain_name
 from recorder.core.records import Json
 

@@ -24,7 +24,8 @@ def media_text(part: Fields) -> str | None:
     """
     holders = [part, *(object_field(part, name) for name in (*_KINDS, "source", "image_url", "input_audio"))]
     holders += [object_field(part, "inlineData"), object_field(part, "inline_data")]
-    holders += [object_field(holder, "source") for holder in holders[1:]]
+    # OpenInference's are twice in one another, as `image.image.url`.
+    holders += [object_field(holder, name) for holder in holders[1:] for name in ("source", *_KINDS)]
     kind = str(part.get("type") or "")
     if kind in ("text", "output_text", "input_text", "thinking", "reasoning"):
         return None

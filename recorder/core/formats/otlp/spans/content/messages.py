@@ -7,8 +7,6 @@ vendor. Roles are `user`, `assistant`, `toolResult` and `system`; contents are b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from recorder.core.formats.base import Fields
 from recorder.core.formats.otlp.spans import names, usage_names
@@ -22,13 +20,19 @@ from recorder.core.formats.otlp.spans.attributes import (
 from recorder.core.formats.otlp.spans.content.blocks import (
     blocks_of,
     call_block,
-    first_of,
     is_block_list,
     plain_text,
     result_block,
     text_of_result,
 )
+from recorder.core.formats.otlp.spans.content.call_messages import Messages, blocks_of_answer
 from recorder.core.formats.otlp.spans.content.forms import has_parts, messages_in, opened
+from recorder.core.formats.otlp.spans.content.hosted_calls import (
+    first_of,
+    is_item,
+    parts_of,
+    without_mark,
+)
 from recorder.core.records import Json
 
 _INDEXED = re.compile(
@@ -49,43 +53,6 @@ _ROLES = {
 }
 
 
-@dataclass(slots=True)
-class Messages:
-    """The messages of a model call: its system prompt, all input, and the answer's blocks."""
-
-    system: str = ""
-    input: list[Fields] = field(default_factory=list)
-    output: list[Fields] = field(default_factory=list)  # content blocks of the answer
-    is_whole: bool = False  # read of attributes with a whole request or response, or plain texts
-    finish: str = ""  # why the answer ended, if the message says it
-
-    def add_answer(self, message: Json) -> None:
-        """Add a message to the answer."""
-        self.output += _blocks_of_answer(message)
-        if isinstance(message, dict) and isinstance(reason := message.get("finish_reason"), str):
-            self.finish = self.finish or reason
-
-    @property
-    def new(self) -> list[Fields]:
-        """Return the input after the last answer: what this call was sent and the one before it was not."""
-        for place in range(len(self.input) - 1, -1, -1):
-            if self.input[place]["role"] == "assistant":
-                return self.input[place + 1 :]
-        return self.input
-
-    @property
-    def calls(self) -> list[tuple[str, str]]:
-        """Return id and name of each tool call of the answer."""
-        return [
-            (str(block["id"]), str(block["name"])) for block in self.output if block["type"] == "toolCall"
-        ]
-
-    @property
-    def results(self) -> list[Fields]:
-        """Return the tool results among the new input."""
-        return [message for message in self.new if message["role"] == "toolResult"]
-
-
 def messages_of(attributes: Fields, events: list[tuple[str, Fields]], runtime: str = "") -> Messages:
     """Return the messages that the attributes and events of a span hold, in whichever form."""
     for name, fields in events:
@@ -100,7 +67,7 @@ def messages_of(attributes: Fields, events: list[tuple[str, Fields]], runtime: s
     if not found.input or not found.output:
         _read_indexed(attributes, found)
     if not found.output:
-        found.output = _vendor_answer(attributes)
+        found.add_blocks(_vendor_answer(attributes))
     if not found.input and not found.output:
         _read_events(attributes, events, found)
     _read_whole(attributes, found)
@@ -136,17 +103,6 @@ def _read_whole(attributes: Fields, found: Messages) -> None:
             break
 
 
-def joined(parts: Iterable[Messages]) -> Messages:
-    """Return the messages of a call of which each part has some, in order."""
-    found = Messages()
-    for part in parts:
-        found.system = found.system or part.system
-        found.input += part.input
-        found.output += part.output
-        found.finish = found.finish or part.finish
-    return found
-
-
 def _mark_thought(blocks: list[Fields]) -> None:
     """Make the first text of an answer with several its thought, unless it has a marked one."""
     texts = [block for block in blocks if block["type"] == "text"]
@@ -179,12 +135,12 @@ def _messages(value: Json) -> list[Fields]:
     """Return the native messages of one message; one with several tool results gives several."""
     if not isinstance(value, dict):
         return []
-    if "role" not in value and value.get("type") in ("function_call", "function_call_output", "reasoning"):
+    if is_item(value):
         return _response_item(value)
     role = _ROLES.get(str(value.get("role") or value.get("type")), "user")
     parts = blocks_of(value)
     results = [part for part in parts if part["type"] == "result"]
-    rest = [part for part in parts if part["type"] != "result"]
+    rest = [without_mark(part) for part in parts if part["type"] != "result"]
     if role == "toolResult" and not results:
         text = plain_text(list(rest))
         results = [
@@ -200,21 +156,12 @@ def _messages(value: Json) -> list[Fields]:
 
 def _response_item(value: Fields) -> list[Fields]:
     """Return the message of an item of OpenAI's Responses API."""
-    if value["type"] == "function_call_output":
+    if str(value["type"]).endswith("_output"):
         call_id, text = str(value.get("call_id") or ""), text_of_result(value.get("output"))
         result = result_block(call_id, "", text, value)
         return [{"role": "toolResult", **{k: v for k, v in result.items() if k != "type"}}]
-    return [{"role": "assistant", "content": list(blocks_of(value))}]
-
-
-def _blocks_of_answer(message: Json) -> list[Fields]:
-    if isinstance(message, dict) and message.get("object") == "response":  # of OpenAI's Responses API
-        return [block for item in _list(message.get("output")) for block in _blocks_of_answer(item)]
-    return (
-        [block for block in blocks_of(message) if block["type"] != "result"]
-        if isinstance(message, dict)
-        else []
-    )
+    blocks = (without_mark(block) for block in blocks_of(value) if block["type"] != "result")
+    return [{"role": "assistant", "content": list(blocks)}]
 
 
 def _read_indexed(attributes: Fields, found: Messages) -> None:
@@ -287,14 +234,14 @@ def _vendor_answer(attributes: Fields) -> list[Fields]:
         text = attributes.get(name)
         if isinstance(text, str) and text:
             found.append({"type": kind, kind: text})
-    found += [call_block(each) for each in decoded_list(attributes.get("ai.response.toolCalls"))
-              if isinstance(each, dict)]  # fmt: skip
+    calls = (each for each in decoded_list(attributes.get("ai.response.toolCalls")) if isinstance(each, dict))
+    found += [call_block(part) for each in calls for part in parts_of(each) if isinstance(part, dict)]
     if not found and isinstance(text := attributes.get("ai.response.object"), str):
         found.append({"type": "text", "text": text})
     responses = [decoded_object(attributes.get("response")), *decoded_list(attributes.get("output.value"))]
     for response in responses:
         if isinstance(response, dict) and isinstance(response.get("output"), list):
-            found += _blocks_of_answer(response | {"object": "response"})
+            found += blocks_of_answer(response | {"object": "response"})
     return found
 
 

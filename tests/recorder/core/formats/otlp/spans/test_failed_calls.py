@@ -74,6 +74,18 @@ def test_a_call_that_ended_with_an_error_has_failed_unless_its_status_says_succe
     assert "error_message" not in end["message"]
 
 
+@pytest.mark.parametrize("name", ["http.response.status_code", "http.status_code"])
+def test_a_response_of_http_that_is_an_error_is_a_failed_call_unless_its_status_says_success(name):
+    for code in (429, "500"):
+        [end] = of_type([span(CHAT | {name: code})], "TurnEnd")
+        assert end["message"]["error_message"] == str(code)
+    [end] = of_type([span(CHAT | {name: 429, "error.type": "RateLimitError"})], "TurnEnd")
+    assert end["message"]["error_message"] == "RateLimitError"
+    for item in (span(CHAT | {name: 429}, status={"code": 1}), span(CHAT | {name: 200})):
+        [end] = of_type([item], "TurnEnd")
+        assert "error_message" not in end["message"]
+
+
 def test_other_log_records_with_an_exception_are_no_error():
     [end] = of_type([span(CHAT), log("app.warning", EXCEPTION)], "TurnEnd")
     assert "error_message" not in end["message"]

@@ -252,3 +252,19 @@ def test_the_calls_of_an_indexed_answer_may_be_json():
 def test_the_reason_why_an_answer_ended_is_one_word(attributes):
     [end] = of_type([span(CALL | attributes)], "TurnEnd")
     assert end["message"]["stopReason"] == "stop"
+
+
+@pytest.mark.parametrize(("kind", "path"), [
+    ("image", "image.image.url"), ("image", "image.url"), ("audio", "audio.audio.url"),
+])  # fmt: skip
+def test_media_of_openinference_are_shown_by_their_size(kind, path):
+    part = "llm.input_messages.0.message.contents.0.message_content"
+    attributes = {
+        "openinference.span.kind": "LLM",
+        "llm.model_name": "m",
+        "llm.input_messages.0.message.role": "user",
+        f"{part}.type": kind,
+        f"{part}.{path}": f"data:{kind}/x;base64,{'A' * 360_000}",
+    }
+    prompt = of_type([span(attributes)], "MessageEnd")[0]["message"]
+    assert prompt["content"] == [{"type": "text", "text": f"[{kind}, 360 kB]"}]
