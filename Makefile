@@ -27,7 +27,7 @@ ASSETS := git ls-files '*.css' '*.js' ':!:*vendor/*'
 SPREAD := -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-sqlite test-browser test-alone test-postgres test-deep test-senders fuzz test-quick times check bench dist fmt chromium strace node screenshots tools
+.PHONY: help run demo test test-sqlite test-browser test-alone test-postgres test-deep test-senders fuzz test-quick times check audit bench dist fmt chromium strace node screenshots tools
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,9 @@ check: $(DEV) ## Lint, format, types, boundaries, templates, style sheets, scrip
 	@$(TEMPLATES) | xargs $(VENV)/bin/djangofmt --check
 	@$(ASSETS) | xargs $(VENV)/bin/biome format
 	$(PY) manage.py makemigrations --check --dry-run
+
+audit: $(DEV) ## Compare constraints.txt with known vulnerabilities: advisories of PyPI as OSV JSON in ADVISORIES=FOLDER
+	@$(PY) -m tools.audit $(ADVISORIES)
 
 bench: $(DEV) ## Run the benchmarks; each figure has the machine and the date
 	@for part in pipeline masking throughput spans live lifecycle pages evaluation ledger search search.under_load browser.notes client; do $(PY) -m bench.$$part || exit 1; done

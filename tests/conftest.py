@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 from dashboard.live import cached_value
 from dashboard.web.static_files import StaticFiles
 from recorder.ingest.commit import writer
+from recorder.ingest.limits import rate_limit
 from recorder.journal import immutability
 from recorder.projection.as_of import record_versions
 from recorder.search import tables as search_tables
@@ -104,9 +105,10 @@ def pytest_runtest_call(item):
 
 @pytest.fixture(autouse=True)
 def _nothing_cached():
-    """Clear what is cached: after a flush other sessions have the same keys."""
+    """Clear what is cached and counted: after a flush other sessions and tokens have the same keys."""
     record_versions.forget()
     cached_value.forget()
+    rate_limit.rates.forget()
     django_cache.clear()
 
 

@@ -54,7 +54,11 @@ class Target:
 def loopscope(
     database: str | None = None, root: Path = ROOT, **settings: str
 ) -> Iterator[tuple[Target, Server]]:
-    """Start a new Loopscope with an empty database, from the checkout `root`; stop it afterwards."""
+    """Start a new Loopscope with an empty database, from the checkout `root`; stop it afterwards.
+
+    It has no limit on the rate of a token: what it can take is measured.
+    """
+    settings = {"LOOPSCOPE_TOKEN_EVENTS_S": "0", "LOOPSCOPE_TOKEN_BYTES_S": "0"} | settings
     with TemporaryDirectory(prefix="loopscope-bench-", dir=_disk()) as folder, fresh(database) as stores:
         server = Server(Path(folder), from_nothing=root != ROOT, root=root, **stores, **settings)
         server.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -45,6 +46,33 @@ NO_PLACEMENT = Placement()
 
 
 @dataclass(slots=True)
+class StartedLoops:
+    """The loops of a session that have started, in order of their start. Loops withdrawn since are in it."""
+
+    loops: deque[Loop]
+    titled: deque[Loop]
+    roots: deque[Loop]
+
+
+@dataclass(slots=True)
+class LoopIndexes:
+    """Indexes by which a loop is removed. Loops withdrawn since are in them."""
+
+    children: dict[Loop, list[Loop]]
+    sessions_below: dict[Loop, list[Session]]
+    started: dict[Session, StartedLoops]
+
+
+@dataclass(slots=True)
+class Withdrawals:
+    """The loops that consecutive events withdraw: what takes a pass over the state is done once for all."""
+
+    loops: set[Loop] = field(default_factory=set)
+    awaited: set[tuple[Session, str]] = field(default_factory=set)  # sessions and ids of parents
+    indexes: LoopIndexes | None = None  # made when the first loop is removed
+
+
+@dataclass(slots=True)
 class EventContext:
     """The event that handlers process: the state that it is applied to, and the changes so far.
 
@@ -61,6 +89,7 @@ class EventContext:
     is_demo: bool
     origin: Origin = ""
     changes: dict[Change, Change] = field(default_factory=dict)
+    withdrawals: Withdrawals | None = None  # of the events just before
 
     def touch(self, record: Record) -> None:
         """Mark a record as changed."""

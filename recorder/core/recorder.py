@@ -68,7 +68,10 @@ class Recorder:
         for line in lines:  # one context for all: creating it takes longer than handling most lines
             context.id, context.producer, context.received_at = line.id, line.producer, line.received_at
             context.source, context.is_demo, context.origin = line.source, line.is_demo, line.origin
+            if context.withdrawals is not None and line.event.type != "LoopWithdrawn":
+                withdrawal.settle(context)
             _apply(context, line.event)
+        withdrawal.settle(context)
         billing.update_segments(context.changes)
         sessions.update_ends(self.state, context.changes)
         return list(context.changes.values())

@@ -4,16 +4,27 @@ The loop's own records are deleted and its figures are subtracted from its sessi
 one that has not started, so that its next start continues under the same primary key; one that is gone is
 deleted too. Lines stay in their session.
 
+Cost: events that follow each other may withdraw as many loops as a trace has. What takes a pass over the
+state is done once for all of them: `_indexes_of` finds what refers to loops, `settle` forgets what they said.
+
 Invariant: withdrawing the events of a loop and feeding others leads to the records that the others alone
 lead to, apart from primary keys and the counters of lines.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from dataclasses import MISSING, fields
 
 from recorder.core.changes import LoopCleared, SessionMoved
-from recorder.core.context import NO_PLACEMENT, EventContext, Placement
+from recorder.core.context import (
+    NO_PLACEMENT,
+    EventContext,
+    LoopIndexes,
+    Placement,
+    StartedLoops,
+    Withdrawals,
+)
 from recorder.core.events import LoopWithdrawn
 from recorder.core.handlers import sessions
 from recorder.core.records import Loop, Session
@@ -53,6 +64,7 @@ def _withdraw(context: EventContext, event: LoopWithdrawn, session: Session, loo
     state = context.state
     if loop.status != "pending":
         _subtract(session, loop, event.sub_agents)
+    _note(context, loop)
     _forget_parts(state, loop)
     state.forget_found()
     cleared = LoopCleared(loop)
@@ -66,6 +78,33 @@ def _withdraw(context: EventContext, event: LoopWithdrawn, session: Session, loo
         return Placement(session) if session.loops else NO_PLACEMENT
     sessions.update_status(session)
     return Placement(session)
+
+
+def settle(context: EventContext) -> None:
+    """Forget what the loops that were just withdrawn said of others; call it before any other event."""
+    withdrawn, context.withdrawals = context.withdrawals, None
+    if withdrawn is None:
+        return
+    state = context.state
+    for index in (state.unlinked_refs, state.unlinked_refs_of_session, state.refs_of_child):
+        for refs in index.values():
+            refs[:] = [ref for ref in refs if ref.loop not in withdrawn.loops]
+    for key in withdrawn.awaited:
+        waiting = state.loops_awaiting_parent.get(key, [])
+        waiting[:] = [loop for loop in waiting if loop not in withdrawn.loops]
+    for session in {loop.session for loop in withdrawn.loops}:
+        for group in state.running_groups.get(session, ()):
+            if group.judge in withdrawn.loops:
+                group.judge, group.named = None, []
+                context.touch(group)
+
+
+def _note(context: EventContext, loop: Loop) -> Withdrawals:
+    withdrawn = context.withdrawals = context.withdrawals or Withdrawals()
+    withdrawn.loops.add(loop)
+    if loop.parent_loop_id is not None:
+        withdrawn.awaited.add((loop.session, loop.parent_loop_id))
+    return withdrawn
 
 
 def _subtract(session: Session, loop: Loop, sub_agents: int) -> None:
@@ -93,12 +132,6 @@ def _forget_parts(state: State, loop: Loop) -> None:
     state.running_compactions.pop(loop, None)
     state.text_blocks.pop(loop, None)
     state.running_loops.get(loop.producer, {}).pop(loop, None)
-    for index in (state.unlinked_refs, state.unlinked_refs_of_session, state.refs_of_child):
-        for refs in index.values():
-            refs[:] = [ref for ref in refs if ref.loop is not loop]
-    if loop.parent_loop_id is not None:
-        waiting = state.loops_awaiting_parent.get((loop.session, loop.parent_loop_id), [])
-        waiting[:] = [each for each in waiting if each is not loop]
 
 
 def _reset(loop: Loop) -> None:
@@ -118,10 +151,13 @@ def _remove(context: EventContext, session: Session, loop: Loop, moved_to: str |
         del state.latest_of_producer[loop.producer, loop.loop_id]
     if session.head is loop:
         session.head = None
-    _unlink(state, loop)
+    withdrawn = context.withdrawals or _note(context, loop)
+    indexes = withdrawn.indexes = withdrawn.indexes or _indexes_of(state)
+    _unlink(state, loop, withdrawn, indexes)
     context.remove(loop)
     if session.loops:
-        _describe_again(session, _started(state, session))
+        if (started := indexes.started.get(session)) is not None:
+            _describe_again(session, started)
         sessions.update_status(session)
         return
     into = state.sessions.get(moved_to or "")
@@ -135,37 +171,67 @@ def _remove(context: EventContext, session: Session, loop: Loop, moved_to: str |
     context.touch(into)
 
 
-def _unlink(state: State, loop: Loop) -> None:
-    """Let what is linked to a removed loop wait again for the loops that it names, as it is stored."""
-    for child in [each for runs in state.runs.values() for each in runs if each.parent is loop]:
-        child.parent = None
-        if child.parent_loop_id is not None and child.parent_loop_id != child.loop_id:
-            state.loops_awaiting_parent.setdefault((child.session, child.parent_loop_id), []).append(child)
-    for session in [each for each in state.sessions.values() if each.parent is loop]:
-        session.parent = None
-        if session.parent_loop_id:
-            state.sessions_awaiting_parent.setdefault(session.parent_loop_id, []).append(session)
-    for ref in [each for each in state.refs_of_child.get(loop.loop_id, ()) if each.child is loop]:
-        ref.child = None
-        state.unlinked_refs.setdefault(ref.child_loop_id, []).append(ref)
+def _indexes_of(state: State) -> LoopIndexes:
+    """Return indexes of what refers to the loops that are loaded, in one pass."""
+    children: dict[Loop, list[Loop]] = defaultdict(list)
+    started: dict[Session, list[Loop]] = defaultdict(list)
+    for loop in (loop for runs in state.runs.values() for loop in runs):
+        if loop.parent is not None:
+            children[loop.parent].append(loop)
+        if loop.started_at is not None and not _is_withdrawn(loop):
+            started[loop.session].append(loop)
+    below: dict[Loop, list[Session]] = defaultdict(list)
+    for session in state.sessions.values():
+        if session.parent is not None:
+            below[session.parent].append(session)
+    return LoopIndexes(children, below, {session: _in_order(loops) for session, loops in started.items()})
 
 
-def _started(state: State, session: Session) -> list[Loop]:
-    """Return the loops of a session that are loaded and started, in order of their start."""
-    runs = (runs[-1] for (of, _), runs in state.runs.items() if of is session and runs)
-    return sorted(
-        (loop for loop in runs if loop.started_at is not None and loop.status != "pending"),
-        key=lambda loop: (loop.started_at, loop.loop_id),
+def _in_order(loops: list[Loop]) -> StartedLoops:
+    loops.sort(key=lambda loop: (loop.started_at, loop.loop_id))
+    return StartedLoops(
+        deque(loops),
+        deque(loop for loop in loops if loop.title),
+        deque(loop for loop in loops if loop.role == "normal"),
     )
 
 
-def _describe_again(session: Session, started: list[Loop]) -> None:
+def _is_withdrawn(loop: Loop) -> bool:
+    return loop.status == "pending"
+
+
+def _unlink(state: State, loop: Loop, withdrawn: Withdrawals, indexes: LoopIndexes) -> None:
+    """Let what is linked to a removed loop wait again for the loops that it names, as it is stored."""
+    for child in (child for child in indexes.children.get(loop, ()) if child.parent is loop):
+        child.parent = None
+        if child.parent_loop_id is not None and child.parent_loop_id != child.loop_id:
+            state.loops_awaiting_parent.setdefault((child.session, child.parent_loop_id), []).append(child)
+    for session in (below for below in indexes.sessions_below.get(loop, ()) if below.parent is loop):
+        session.parent = None
+        if session.parent_loop_id:
+            state.sessions_awaiting_parent.setdefault(session.parent_loop_id, []).append(session)
+    for ref in state.refs_of_child.get(loop.loop_id, ()):
+        if ref.child is loop and ref.loop not in withdrawn.loops:
+            ref.child = None
+            state.unlinked_refs.setdefault(ref.child_loop_id, []).append(ref)
+
+
+def _describe_again(session: Session, started: StartedLoops) -> None:
     """Let the other loops of a session describe it, after the one that did is gone."""
-    roots = [loop for loop in started if loop.role == "normal"]
-    if session.head is None and roots:
-        session.head = roots[-1]
-    if not session.agent_id and started:
-        session.agent_id = started[0].agent_id
-        session.created_at = started[0].started_at or session.created_at
-    if not session.title:
-        session.title = next((loop.title for loop in started if loop.title), "")
+    if session.head is None and (root := _left(started.roots, at=-1)) is not None:
+        session.head = root
+    if not session.agent_id and (first := _left(started.loops)) is not None:
+        session.agent_id = first.agent_id
+        session.created_at = first.started_at or session.created_at
+    if not session.title and (titled := _left(started.titled)) is not None:
+        session.title = titled.title
+
+
+def _left(loops: deque[Loop], at: int = 0) -> Loop | None:
+    """Return the first loop that is left, or with -1 the last one; forget those withdrawn before it."""
+    while loops and _is_withdrawn(loops[at]):
+        if at:
+            loops.pop()
+        else:
+            loops.popleft()
+    return loops[at] if loops else None

@@ -182,6 +182,9 @@ class LoopRecord(Spend):
             models.Index(fields=("producer", "loop_id", "start_event"), name="loop_latest_of_producer"),
             models.Index(fields=("parent_loop_id",), condition=_WITHOUT_PARENT, name="loops_without_parent"),
             models.Index(fields=("session",), condition=models.Q(has_switched=True), name="loops_switched"),
+            models.Index(
+                fields=("session", "-ended_at"), condition=models.Q(ended_at__isnull=False), name="loop_ends"
+            ),
         )
 
 

@@ -192,15 +192,18 @@ class StateLoader:
     def _ends_elsewhere(self, loops: Collection[int]) -> dict[Session, datetime]:
         """Return the latest end of the loops that are not among `loops`, of each session that has some.
 
-        The loop of what is in no transcript has no end of its own: it is made of what is written.
+        The loop of what is in no transcript has no end of its own: it is made of what is written. Reads an
+        index from the latest end on: as many loops of a session as are among `loops`, and one more.
         """
         sessions = {pk: each for pk, each in self._of(Session).items() if isinstance(each, Session)}
         if not sessions:
             return {}
-        ends = f"""SELECT r.session_id, MAX(r.ended_at) FROM recorder_looprecord r
-                   WHERE {in_list("r.session_id")} AND NOT {in_list("r.id")} AND r.role <> '{UNLISTED}'
-                   GROUP BY r.session_id"""
-        found = read(ends, list_param(sessions), list_param(loops))
+        latest = f"""SELECT r.ended_at FROM recorder_looprecord r
+                     WHERE r.session_id = s.id AND r.ended_at IS NOT NULL
+                     AND NOT {in_list("r.id")} AND r.role <> '{UNLISTED}'
+                     ORDER BY r.ended_at DESC LIMIT 1"""
+        ends = f"SELECT s.id, ({latest}) FROM recorder_session s WHERE {in_list('s.id')}"
+        found = read(ends, list_param(loops), list_param(sessions))
         return {sessions[pk]: aware(end) for pk, end in found if end is not None}
 
     def _config_count(self) -> int:

@@ -52,7 +52,7 @@ def hide(project: int, session: int) -> Invalidation:
     others = _referring_sessions(session, loops)
     touched = Invalidation(project, sessions={session, *others}, reshaped=others, deleted={session})
     _forget_spawns(session)
-    _unlink(loops)
+    unlink_loops(loops)
     # No end of stream may change it any more.
     for table in ("recorder_looprecord", "recorder_parallelgrouprecord"):
         sql.write(f"UPDATE {table} SET status = 'aborted' WHERE session_id = %s", [[session]])
@@ -71,7 +71,7 @@ def hide(project: int, session: int) -> Invalidation:
 
 def unlink(session: int) -> None:
     """Clear what other records refer to in a session whose project is deleted."""
-    _unlink([pk for (pk,) in sql.read(_LOOPS, session)])
+    unlink_loops([pk for (pk,) in sql.read(_LOOPS, session)])
 
 
 def delete_some(session: int) -> int:
@@ -100,8 +100,8 @@ def delete_unused_configs(project: int) -> None:
     sql.write(f"DELETE FROM recorder_modelconfig WHERE project_id = %s AND {used}", [[project]])
 
 
-def _unlink(loops: Collection[int]) -> None:
-    """Clear the references of other records to loops, and their read marks."""
+def unlink_loops(loops: Collection[int]) -> None:
+    """Clear the references of other records to loops, and their read marks. One statement a reference."""
     wanted = sql.list_param(loops)
     for table, column in _REFERENCES:
         sql.write(f"UPDATE {table} SET {column} = NULL WHERE {sql.in_list(column)}", [[wanted]])

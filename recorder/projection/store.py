@@ -137,6 +137,7 @@ def save(project: int, changes: Iterable[Change], retained: RetainedKeys = NO_RE
     changes = withdrawals.apply(project, changes)
     redo.mark(_of_reopened(changes))
     sums = rollups.additions(changes)
+    pending = stated_costs.pending(changes)
     last: dict[Record, bool] = {}
     for change in changes:
         if type(change) is Removed:
@@ -160,19 +161,10 @@ def save(project: int, changes: Iterable[Change], retained: RetainedKeys = NO_RE
     write_labels(project, described)
     reported_costs.add_up_sessions(smaller)
     reported = reported_costs.apply(project, changes)
-    rest = stated_costs.restate(project, _of_stated_cost(changes), retained.key)
+    rest = stated_costs.restate(project, pending, retained.key)
     return invalidation_of(
         project, [*written, *reported, *rest.written], [*removed, *rest.removed], [*new, *rest.created]
     )
-
-
-def _of_stated_cost(changes: Iterable[Change]) -> set[Session]:
-    """Return the sessions whose agent states a cost, of which a call or a statement changed."""
-    gone = {change.record for change in changes if type(change) is Removed}
-    found = {change.session for change in changes if type(change) is CostStated}
-    parts = (change.loop for change in changes if isinstance(change, Turn | LoopCleared | CostReported))
-    found |= {loop.session for loop in parts if loop.session.stated is not None}
-    return found - gone
 
 
 def _of_reopened(changes: Iterable[Change]) -> set[int]:

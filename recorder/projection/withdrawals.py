@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from recorder.core.changes import (
     CallBilled,
@@ -24,6 +24,7 @@ from recorder.core.records import (
     ChildRef,
     Compaction,
     EventRecord,
+    Group,
     Loop,
     Record,
     Session,
@@ -34,6 +35,7 @@ from recorder.core.records import (
 from recorder.database import row_mapper, sql
 from recorder.follower import redo
 from recorder.pricing import rollups
+from recorder.projection import removal
 from recorder.search import documents
 
 _PARTS: tuple[type[Record], ...] = (TextBlock, Approval, Compaction, ChildRef, ToolCall, Turn)
@@ -57,23 +59,21 @@ def apply(project: int, changes: Iterable[Change]) -> list[Change]:
     sql.write(f"UPDATE recorder_eventrecord SET turn_id = NULL WHERE {here}", [[stored]])
     for kind in _PARTS:
         sql.write(f"DELETE FROM {row_mapper.table(kind).name} WHERE {here}", [[stored]])
-    for change in kept:
-        if type(change) is Removed and isinstance(change.record, Loop):
-            _forget_loop(change.record)
+    removed = {change.record for change in kept if type(change) is Removed}
+    if loops := {record for record in removed if isinstance(record, Loop)}:
+        _forget_loops(loops, kept)
     return list(_without_withdrawn(kept, cleared))
 
 
-def _forget_loop(loop: Loop) -> None:
-    """Remove all references to a loop that is deleted."""
-    for table, column in (
-        ("recorder_eventrecord", "loop_id"),
-        ("recorder_anomaly", "loop_id"),
-        ("recorder_childloopref", "child_id"),
-        ("recorder_session", "parent_id"),
-        ("recorder_session", "head_id"),
-        ("recorder_looprecord", "parent_id"),
-    ):
-        sql.write(f"UPDATE {table} SET {column} = NULL WHERE {column} = %s", [[loop.id]])
+def _forget_loops(loops: Collection[Loop], changes: Iterable[Change]) -> None:
+    """Remove all references to loops that are deleted, stored or to be written."""
+    keys = [loop.id for loop in loops]
+    lines = f"UPDATE recorder_eventrecord SET loop_id = NULL WHERE {sql.in_list('loop_id')}"
+    sql.write(lines, [[sql.list_param(keys)]])
+    removal.unlink_loops(keys)
+    for group in (change for change in changes if isinstance(change, Group)):
+        if group.judge in loops:
+            group.judge = None
 
 
 def _without_withdrawn(changes: Sequence[Change], cleared: set[Loop]) -> Iterable[Change]:

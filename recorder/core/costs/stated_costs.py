@@ -60,6 +60,7 @@ class Statements(NamedTuple):
     origin: str  # the session; "": none
     began: datetime | None
     all: Sequence[Statement]
+    recorded: Figures | None  # the sum of the calls before the last statement; None: not summed since it came
 
     @property
     def total(self) -> Figures:
@@ -102,7 +103,15 @@ def statements_of(stated: Json) -> Statements | None:
         for after, until, nano, tokens in rows
         if (at := _time(after)) is not None
     ]
-    return Statements(str(stated["origin"]), _time(stated["began"]), found)
+    recorded = cast("list[Json] | None", stated.get("recorded"))
+    sums = None if recorded is None else Figures(cast("int", recorded[0]), cast("list[int]", recorded[1:]))
+    return Statements(str(stated["origin"]), _time(stated["began"]), found, sums)
+
+
+def with_recorded(stated: Json, recorded: Figures) -> Json:
+    """Return what a session stores, with the sum of its calls before the last statement."""
+    assert isinstance(stated, dict)
+    return stated | {"recorded": [recorded.nano, *recorded.tokens]}
 
 
 def rest_loop(session: Session, producer: int, rest: Figures, at: datetime) -> Loop:
@@ -134,7 +143,10 @@ def rest_loop(session: Session, producer: int, rest: Figures, at: datetime) -> L
 
 
 def _with(stated: Json, event: Stated, nano: int) -> Json:
-    """Return what a session stores with a further statement; one at the same time is replaced."""
+    """Return what a session stores with a further statement; one at the same time is replaced.
+
+    The calls before the last statement are to be summed again.
+    """
     known = stated if isinstance(stated, dict) else {"origin": "", "began": None, "all": []}
     counts: Json = [getattr(event.usage, name) for name in TOKENS]
     row: list[Json] = [_text(event.at), _text(event.ended_at), nano, counts]

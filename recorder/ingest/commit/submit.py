@@ -15,5 +15,5 @@ async def submit(batch: Batch) -> Receipt:
     """
     rate_limit.rates.ask(batch.token)
     receipt = await writer().submit(batch)
-    rate_limit.rates.count(batch)
+    rate_limit.rates.count(batch.token, len(batch.lines), batch.size)
     return receipt

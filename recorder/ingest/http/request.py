@@ -9,6 +9,7 @@ from django.conf import settings
 from recorder.asgi.scope import Receive, header
 from recorder.ingest.auth import Archived, Grant, NoToken, WrongScope, authenticate
 from recorder.ingest.http.response import Fault, Gone, too_large
+from recorder.ingest.limits import rate_limit
 from recorder.ingest.limits.decoding import Hold, uncounted
 
 WINDOWS = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}  # of zlib, by content encoding
@@ -19,9 +20,12 @@ RATIO_FROM = 1024 * 1024  # if it is longer than this
 
 
 async def admitted(headers: list[tuple[bytes, bytes]]) -> Grant:
-    """Return the grant of a request's token. Raises Fault or Busy."""
+    """Return the grant of a request's token, if it is within its rate. Raises Fault or Busy.
+
+    The body is neither received nor read before: a token beyond its rate costs a look-up and no more.
+    """
     try:
-        return await authenticate(headers)
+        grant = await authenticate(headers)
     except NoToken:
         ask = 'Bearer realm="loopscope"'
         raise Fault(401, "unauthorized", "a valid bearer token is needed", www_authenticate=ask) from None
@@ -29,6 +33,8 @@ async def admitted(headers: list[tuple[bytes, bytes]]) -> Grant:
         raise Fault(403, "forbidden", "the token lacks the scope ingest") from None
     except Archived as archived:
         raise Fault(403, "archived", str(archived)) from None
+    rate_limit.rates.ask(grant.token)
+    return grant
 
 
 async def read_body(headers: list[tuple[bytes, bytes]], receive: Receive) -> bytes:

@@ -11,7 +11,6 @@ from time import monotonic
 from django.conf import settings
 
 from recorder.database.errors import Busy
-from recorder.journal.batch import Batch
 
 BURST_S = 10.0  # of the rate may come at once
 ALLOWANCE, ALLOWANCE_PER_S = 200, 10  # frames
@@ -51,13 +50,17 @@ class Rates:
         if ahead_s > 0:
             raise Busy("rate_limited", 1 + int(ahead_s * 1000))
 
-    def count(self, batch: Batch) -> None:
-        """Note a batch that was stored."""
-        events_s = len(batch.lines) / self._events_s if self._events_s else 0.0
-        bytes_s = batch.size / self._bytes_s if self._bytes_s else 0.0
+    def count(self, token: int, lines: int, size: int) -> None:
+        """Note lines of a token that were stored, and their size in bytes."""
+        events_s = lines / self._events_s if self._events_s else 0.0
+        bytes_s = size / self._bytes_s if self._bytes_s else 0.0
         if spent := max(events_s, bytes_s):
-            used_until = self._used_until.get(batch.token, 0.0)
-            self._used_until[batch.token] = max(used_until, monotonic()) + spent
+            used_until = self._used_until.get(token, 0.0)
+            self._used_until[token] = max(used_until, monotonic()) + spent
+
+    def forget(self) -> None:
+        """Forget what all tokens have sent."""
+        self._used_until.clear()
 
 
 rates = Rates(settings.LOOPSCOPE_LIMITS["token_events_s"], settings.LOOPSCOPE_LIMITS["token_bytes_s"])

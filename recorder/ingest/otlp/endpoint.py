@@ -22,6 +22,7 @@ from recorder.ingest.commit.span_backlog import PRODUCER
 from recorder.ingest.commit.submit import submit
 from recorder.ingest.http.request import WINDOWS, admitted, inflated, read_body
 from recorder.ingest.http.response import JSON, Fault, Gone, note_fault, refused_by, send_content
+from recorder.ingest.limits import rate_limit
 from recorder.ingest.limits.decoding import Hold, decoding
 from recorder.ingest.otlp import bodies
 from recorder.ingest.otlp.bodies import Bounds, Signal, TooLarge, Unreadable
@@ -132,6 +133,7 @@ async def _take(scope: Scope, receive: Receive, signal: Signal, *, is_json: bool
     lines, may_wait = await decoding.run(grant.token, body, read)
     if signal == "metrics":
         metrics.OTLP_METRICS.add(1)
+        rate_limit.rates.count(grant.token, 0, len(body))
         return None
     if not lines:
         return None

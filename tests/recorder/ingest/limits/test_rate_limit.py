@@ -2,14 +2,15 @@
 
 import pytest
 from channels.db import database_sync_to_async
+from django.conf import settings
 
+from recorder.access import tokens
 from recorder.database.errors import Busy
 from recorder.ingest.limits import rate_limit as rates_module
 from recorder.ingest.limits.rate_limit import BURST_S, Rates
-from recorder.journal.batch import Batch
 from recorder.models import AccessToken
 from tests.support.build import line
-from tests.support.endpoint_clients import Client, post
+from tests.support.endpoint_clients import HOST, Client, post, request
 
 RATE = 100
 BURST = int(RATE * BURST_S)
@@ -40,7 +41,7 @@ def clock(monkeypatch):
 
 def sent(rates, events, token=1):
     rates.ask(token)
-    rates.count(Batch(1, "p", 0, [b"x"] * events, token=token))
+    rates.count(token, events, events)
 
 
 def lines(first, number):
@@ -74,6 +75,50 @@ def test_without_a_limit_nothing_is_counted():
         sent(rates, 100_000)
 
 
+@pytest.fixture
+def by_default():
+    limits = settings.LOOPSCOPE_LIMITS
+    return Rates(limits["token_events_s"], limits["token_bytes_s"])
+
+
+def send_each_second(rates, clock, lines, size, seconds):
+    for _ in range(seconds):
+        rates.ask(1)
+        rates.count(1, lines, lines * size)
+        clock.now += 1
+
+
+def test_a_token_may_by_default_send_three_times_5_000_spans_a_second_for_ever(by_default, clock):
+    send_each_second(by_default, clock, 15_000, 3 * 1024, seconds=600)
+
+
+@pytest.mark.parametrize(("spans", "size"), [(42_000, 200), (2_000, 64 * 1024)], ids=["many", "large"])
+def test_a_token_that_floods_waits_by_default(by_default, clock, spans, size):
+    with pytest.raises(Busy, match="rate_limited"):
+        send_each_second(by_default, clock, spans, size, seconds=60)
+
+
+def otlp(token, signal="traces", body=b"{}"):
+    headers = [HOST, (b"authorization", f"Bearer {token}".encode()), (b"content-type", b"application/json")]
+    return request(f"/v1/{signal}", body, method="POST", headers=headers)
+
+
+def test_a_token_that_floods_is_refused_at_every_endpoint_before_its_body_is_read(project, token, rates):
+    other = tokens.issue(project, "other", ["ingest"])
+    assert post(b"\n".join(lines(0, BURST + 50 * RATE)), token).status == 200
+
+    refused = [post(b"{", token, content_encoding="gzip"), otlp(token, body=b"{"), otlp(token, "metrics")]
+    assert [(answer.status, answer.headers["retry-after"]) for answer in refused] == [(429, "51")] * 3
+    assert [answer.status for answer in (post(lines(0, 1)[0], other), otlp(other))] == [200, 200]
+
+
+def test_bodies_of_metrics_count_by_their_bytes(token, monkeypatch):
+    monkeypatch.setattr(rates_module, "rates", Rates(0, 1))
+    body = b'{"resourceMetrics": []}'
+
+    assert [otlp(token, "metrics", body).status for _ in range(2)] == [200, 429]
+
+
 def test_http_gets_429_and_the_time_to_wait(token, rates):
     body = b"\n".join(lines(0, BURST + 50 * RATE))
     assert post(body, token, x_producer="p", x_first_seq=0).status == 200
@@ -86,7 +131,7 @@ def test_http_gets_429_and_the_time_to_wait(token, rates):
 
 async def test_a_socket_gets_the_sequence_number_to_continue_from(token, rates, clock):
     known = await database_sync_to_async(AccessToken.objects.get)()
-    rates.count(Batch(1, "others", 0, [b""] * (BURST + RATE), token=known.pk))
+    rates.count(known.pk, BURST + RATE, 0)
     async with Client(token) as client:
         await client.hello("p")
         await client.send(0, *lines(0, 3))
