@@ -1,6 +1,8 @@
 """Text stays readable on narrow screens and with long names."""
 
+import json
 from datetime import UTC, datetime, timedelta
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -11,6 +13,7 @@ from tests.support.wait import until
 PHONE = {"width": 390, "height": 844}
 LONG = "qwen2.5-coder:14b-instruct-q4_K_M"
 ENDLESS = "m" * 200
+IS_WHOLE = "each => each.scrollWidth <= each.clientWidth || getComputedStyle(each).display == 'inline'"
 
 
 @pytest.fixture(scope="module")
@@ -100,9 +103,7 @@ def test_on_a_phone_a_long_custom_range_is_not_cut(window, name):
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= PHONE["width"]
     for part in (button, *button.locator("*").all()):
-        assert part.evaluate(
-            "each => each.scrollWidth <= each.clientWidth || getComputedStyle(each).display == 'inline'"
-        )
+        assert part.evaluate(IS_WHOLE)
     button.click()
     popover = page.locator(".range-form").bounding_box()
     assert popover["x"] >= 0
@@ -139,11 +140,21 @@ def test_a_config_with_an_endless_name_stays_on_its_line(window, recorded, width
     assert room["height"] < 60
 
 
-@pytest.mark.parametrize("width", [390, 1440])
-def test_tables_of_integrity_have_the_same_columns_and_their_examples_in_view(window, server, width):
+@pytest.fixture(scope="module")
+def problems(server):
+    """Two orphan events, of one producer with a long name, an inconsistency, and a rejected line."""
     twice = [build.turn_end("twice.a.1", 5)] * 2
     server.agent().send(build.agent_start("twice.a.1"), *twice, build.turn_start("never.started.1"))
-    page = window(viewport={"width": width, "height": 900}).open("/p/default/integrity")
+    server.agent().send(build.turn_start(f"{ENDLESS}.a.1"), build.agent_start("twice.a.1"))
+    headers = {"Authorization": f"Bearer {server.token}", "X-Producer": ENDLESS, "X-First-Seq": "0"}
+    headers["Content-Type"] = "application/x-ndjson"
+    with urlopen(Request(f"{server.url}/ingest/v1/events", b"{" + ENDLESS.encode(), headers)) as answer:
+        assert json.load(answer)["rejected"]
+
+
+@pytest.mark.usefixtures("problems")
+def test_tables_of_integrity_have_the_same_columns_and_their_examples_in_view(window):
+    page = window(viewport={"width": 1440, "height": 900}).open("/p/default/integrity")
     edges = page.get_by_role("table").evaluate_all(
         "all => all.map(one => [...one.querySelectorAll('th')].map(each => each.getBoundingClientRect().x))"
     )
@@ -153,7 +164,24 @@ def test_tables_of_integrity_have_the_same_columns_and_their_examples_in_view(wi
         example.locator("summary").click()
         box = example.bounding_box()
         assert box["height"] > 30, "it is open"
-        assert box["x"] + box["width"] <= width
+        assert box["x"] + box["width"] <= 1440
+
+
+@pytest.mark.usefixtures("problems")
+@pytest.mark.parametrize("listed", ["", "rejected", "orphans", "inconsistencies"])
+def test_on_a_phone_nothing_that_integrity_says_is_cut(window, listed):
+    page = window(viewport=PHONE).open(f"/p/default/integrity?list={listed}")
+    rows = page.locator(".record-table > tbody > tr")
+    assert rows.count() >= (4 if not listed else 1)
+    for example in page.locator(".record-example > summary").all():
+        example.click()
+    said = [*page.locator(".integrity-page .tile :is(dt, dd)").all(), *rows.locator("td, td :not(use)").all()]
+    for part in said:
+        box = part.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0, part.inner_text()
+        assert box["x"] + box["width"] <= PHONE["width"], part.inner_text()
+        assert part.evaluate(IS_WHOLE), part.inner_text()
 
 
 def test_labels_of_a_session_are_not_cut_and_leave_its_title_the_width(window, server):

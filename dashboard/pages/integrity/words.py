@@ -1,4 +1,4 @@
-"""Reasons of rejected lines in words; a page shows the code behind them."""
+"""Reasons of rejected lines and kinds of inconsistencies in words; a page shows the code behind them."""
 
 REJECTED = {
     "bad_json": "The line is not JSON",
@@ -16,6 +16,18 @@ REJECTED = {
     "seq_conflict": "Another line was stored under this number",
     "our_bug": "Loopscope failed on the line: a rebuild reads it again once that is fixed",
 }  # by code
+INCONSISTENCIES = {
+    "cycle": "A tool call names an ancestor of its loop as its sub-agent",
+    "duplicate_end": "A parallel group ended twice",
+    "duplicate_start": "A loop started again before it ended",
+    "late": "Events came after their loop had ended",
+    "orphan": "Events came for a loop that never started",
+    "our_bug": "Loopscope failed on a line: a rebuild reads it again once that is fixed",
+    "self_parent": "A loop names itself as its parent",
+    "unknown_approval": "An approval was resolved that was never requested",
+    "unknown_group": "A parallel group ended that never started",
+    "unknown_type": "A line or an event has an unknown type",
+}  # by kind; an agent may report others
 ORPHAN = "The loop of the event never started"
 UNRECORDED = "No model call, tool call or agent"
 
@@ -26,4 +38,4 @@ def sentence(name: str, reason: str) -> str:
         return ORPHAN
     if name == "unrecorded":
         return UNRECORDED
-    return REJECTED.get(reason, "") if name == "rejected" else ""
+    return {"rejected": REJECTED, "inconsistencies": INCONSISTENCIES}.get(name, {}).get(reason, "")

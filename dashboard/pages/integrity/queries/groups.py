@@ -101,8 +101,8 @@ def _groups(name: str, filters: Filters, project: int, slug: str) -> Groups:
     rows = [
         Group(
             oldest=row["oldest"],
-            sentence=sentence(name, row["reason"]),
-            reason=reason_label(name, row["reason"]),
+            sentence=(words := sentence(name, row["reason"])),
+            reason=clean(row["reason"]) if words else reason_label(name, row["reason"]),
             count=row["count"],
             first=row["first"],
             last=row["last"],
