@@ -92,7 +92,7 @@ def test_a_token_may_by_default_send_three_times_5_000_spans_a_second_for_ever(b
     send_each_second(by_default, clock, 15_000, 3 * 1024, seconds=600)
 
 
-@pytest.mark.parametrize(("spans", "size"), [(42_000, 200), (2_000, 64 * 1024)], ids=["many", "large"])
+@pytest.mark.parametrize(("spans", "size"), [(84_000, 200), (4_000, 64 * 1024)], ids=["many", "large"])
 def test_a_token_that_floods_waits_by_default(by_default, clock, spans, size):
     with pytest.raises(Busy, match="rate_limited"):
         send_each_second(by_default, clock, spans, size, seconds=60)
