@@ -64,6 +64,13 @@ def status_word(state: str) -> str:
     return GLYPHS[state][2]
 
 
+class _Outliers(Protocol):
+    """The turns of a loop that stand out."""
+
+    @property
+    def count(self) -> int: ...
+
+
 class _Row(Protocol):
     """A row of a tree of loops."""
 
@@ -75,6 +82,8 @@ class _Row(Protocol):
     def other_errors(self) -> int: ...
     @property
     def waste(self) -> Flag | None: ...
+    @property
+    def outliers(self) -> _Outliers | None: ...
     @property
     def own_cost(self) -> costs.HasCost | None: ...
     @property
@@ -91,6 +100,8 @@ def status_summary(row: _Row) -> str:
         words.append(number_format.plural(row.other_errors, "error"))
     if row.waste:
         words.append(number_format.plural(row.waste.calls, "wasted call"))
+    if row.outliers:
+        words.append(number_format.plural(row.outliers.count, "outlier"))
     if row.own_cost and (row.own_cost.cost_nano is not None or row.own_cost.unpriced):
         words.append(number_format.spoken(row.own_cost.cost_nano, row.own_cost.unpriced))
     if row.whole:

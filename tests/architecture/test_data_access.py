@@ -150,7 +150,7 @@ SESSION_READERS = {
     "header": {"integrity", "loop", "session"},
     "replay": {"moment"},
     "timeline": {"spans_query"},
-    "tree": {"group_costs", "row_facts", "rows", "structure", "sub_agents_query"},
+    "tree": {"group_costs", "outliers", "row_facts", "rows", "structure", "sub_agents_query"},
 }
 
 

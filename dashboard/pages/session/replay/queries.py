@@ -19,6 +19,7 @@ from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Lag, RowNumber
 
 from dashboard.pages.session.replay.track import Layout, LoopSpan, TrackEvent, layout
+from dashboard.pages.session.tree import outliers
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.series_colours import series_slots
 from dashboard.shared.session_state import SHOWN as SESSION_STATE
@@ -64,6 +65,7 @@ class Track:
     layout: Layout
     events: int
     is_running: bool
+    outliers: int  # turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class TrackSource:
     last: int | None  # event
     loops: tuple[LoopSpan, ...]
     failed: frozenset[int | None]  # events
+    outliers: frozenset[int | None] = frozenset()  # events
 
     @property
     def fingerprint(self) -> str:
@@ -92,6 +95,7 @@ class TrackSource:
             self.last,
             self.loops,
             sorted(self.failed, key=str),
+            sorted(self.outliers, key=str),
         )
         return blake2b(repr(shown).encode(), digest_size=20).hexdigest()
 
@@ -107,6 +111,7 @@ def sources(pks: Collection[int]) -> Mapping[int, TrackSource]:
             session.last,
             tuple(_loop_spans(session)),
             frozenset(_failed(session.pk)),
+            _outliers(session),
         )
         for session in _sessions(pks)
     }
@@ -120,7 +125,7 @@ def tracks(found: Collection[TrackSource]) -> Mapping[int, Track]:
 @compiled
 def _sessions(pks: Collection[int]) -> QuerySet[Any]:
     every = EventRecord.objects.filter(session=OuterRef("pk")).order_by().values("session")
-    sessions = Session.objects.filter(pk__in_list=pks).only("events", "loops", *SESSION_STATE)
+    sessions = Session.objects.filter(pk__in_list=pks).only("events", "loops", "turns", *SESSION_STATE)
     return sessions.annotate(
         lines=Subquery(every.annotate(n=Count("pk")).values("n")),
         last=Subquery(every.annotate(n=Max("pk")).values("n")),
@@ -147,12 +152,27 @@ def _track(source: TrackSource) -> Track:
     failed, loops = source.failed, source.loops
     events: list[TrackEvent] = []
     every = -(-source.events // READ)
-    marked = failed | {loop.since for loop in loops} | {None}
+    marked = failed | source.outliers | {loop.since for loop in loops} | {None}
     rows = _thinned(source.pk, every, marked) if every > 1 else _events(source.pk)
     for pk, name, occurred in rows:
         at = occurred or (events[-1].at if events else _received(pk))
-        events.append(TrackEvent(pk, at, "error" if pk in failed else KINDS.get(name, "")))
-    return Track(source.pk, layout(events, loops), source.lines, source.status == "running")
+        events.append(TrackEvent(pk, at, _kind(pk, name, source)))
+    is_running, far_above = source.status == "running", len(source.outliers)
+    return Track(source.pk, layout(events, loops), source.lines, is_running, far_above)
+
+
+def _kind(event: int, name: str, source: TrackSource) -> str:
+    if event in source.failed:
+        return "error"
+    return "outlier" if event in source.outliers else KINDS.get(name, "")
+
+
+def _outliers(session: Any) -> frozenset[int | None]:
+    """Return the ends of the turns of a session that are outliers of their loops."""
+    if session.turns < outliers.LEAST_TURNS:
+        return frozenset()
+    loops = LoopRecord.objects.filter(session=session.pk, turns__gte=outliers.LEAST_TURNS)
+    return outliers.events_of(outliers.of_loops(list(loops.values_list("pk", flat=True))).values())
 
 
 def _received(event: int) -> datetime:

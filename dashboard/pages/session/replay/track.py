@@ -26,7 +26,8 @@ SHORT = 2  # units between ticks of frequent events
 LANES = 3
 GRAIN = 3  # units: of loops that start closer together one is drawn
 _TOP, _FLOOR = 18.0, 22.0  # of the density: height and baseline
-_TALL = {"error", "approval", "compaction", "winner", "loop"}
+# Top and height of the rare ticks; others are short.
+_TICKS = dict.fromkeys(("error", "approval", "compaction", "winner", "loop"), "38v12") | {"outlier": "22v28"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +177,9 @@ def _ticks(events: Sequence[TrackEvent], x: Sequence[float]) -> list[tuple[str, 
     drawn: dict[str, dict[str, None]] = {}
     for event, at in zip(events, x, strict=True):
         if event.kind:
-            is_tall = event.kind in _TALL
-            place = round(at) if is_tall else SHORT * round(at / SHORT)
-            drawn.setdefault(event.kind, {})[f"M{place} {'38v12' if is_tall else '44v6'}"] = None
-    ordered = sorted(drawn.items(), key=lambda item: item[0] in _TALL)
+            place = round(at) if event.kind in _TICKS else SHORT * round(at / SHORT)
+            drawn.setdefault(event.kind, {})[f"M{place} {_TICKS.get(event.kind, '44v6')}"] = None
+    ordered = sorted(drawn.items(), key=lambda item: item[0] in _TICKS)
     return [(kind, "".join(path)) for kind, path in ordered]
 
 

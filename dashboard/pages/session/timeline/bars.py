@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dashboard.pages.session.timeline.axis import Axis, Span, path
 from dashboard.pages.session.timeline.spans_query import Kind, Phase
+from dashboard.pages.session.tree.outliers import Outlier
 from dashboard.pages.session.tree.rows import LoopRow
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.series_colours import chart_chips, series_class
@@ -63,15 +64,17 @@ class Colours:
 
 
 WASTE_CSS, WASTE_SHAPE = "span-waste", (17.0, 3.0)  # a mark below the bar of what is waste
+OUTLIER_CSS, OUTLIER_SHAPE = "span-outlier", (0.0, 3.0)  # a mark above the bar of an outlier
 
 
 @dataclass(frozen=True, slots=True)
 class Painter:
-    """Draws the phases of a loop, whose lane has the colour `slot`, with the marks of its waste."""
+    """Draws the phases of a loop, whose lane has the colour `slot`, with marks of waste and outliers."""
 
     colours: Colours
     slot: int
     wasted: LoopMarks = NO_MARKS
+    outliers: Mapping[int, Outlier] = field(default_factory=dict)  # by the ordinal of their turn
 
     def bars(self, phases: Sequence[Phase], on: Axis, least: float) -> list[Bars]:
         """Return one path for each kind and colour."""
@@ -86,14 +89,28 @@ class Painter:
             for kind in CSS
             for slot, same in spans[kind].items()
         )
-        y, height = WASTE_SHAPE
         wasted = [phase.span for phase in phases if self.mark_of(phase)]
-        marks = Bars(WASTE_CSS, path(wasted, on, y=y, height=height, least=least))
-        return [bars for bars in (*drawn, marks) if bars.path]
+        far_above = [phase.span for phase in phases if self.outlier_of(phase)]
+        marks = (
+            Bars(css, path(marked, on, y=y, height=height, least=least))
+            for css, (y, height), marked in (
+                (WASTE_CSS, WASTE_SHAPE, wasted),
+                (OUTLIER_CSS, OUTLIER_SHAPE, far_above),
+            )
+        )
+        return [bars for bars in (*drawn, *marks) if bars.path]
 
     def mark_of(self, phase: Phase) -> Mark | None:
         """Return the mark of a tool call, or of the turn that a phase is the answer of."""
         if phase.pk:
             return self.wasted.tools.get(phase.pk)
-        is_answer = phase.kind == "model" and phase.turn is not None
-        return self.wasted.turns.get(phase.turn or 0) if is_answer else None
+        return self.wasted.turns.get(phase.turn or 0) if is_answer(phase) else None
+
+    def outlier_of(self, phase: Phase) -> Outlier | None:
+        """Return the outlier that a phase is the answer of."""
+        return self.outliers.get(phase.turn or 0) if is_answer(phase) else None
+
+
+def is_answer(phase: Phase) -> bool:
+    """Return whether a phase is the answer of a turn."""
+    return phase.kind == "model" and phase.turn is not None

@@ -11,6 +11,7 @@ from dashboard.notes.counts import NoteCount, of_turns_in
 from dashboard.pages.session.timeline.axis import LEAST, Axis, Span, axis
 from dashboard.pages.session.timeline.bars import Bars, Colours, Painter
 from dashboard.pages.session.timeline.spans_query import Kind, Phase, loop_phases
+from dashboard.pages.session.tree.outliers import NO_OUTLIERS, Outlier
 from dashboard.pages.session.tree.rows import LoopRow, rows
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
 from dashboard.rendering.axis_ticks import TimeTick
@@ -54,6 +55,7 @@ class Part:
     is_received: bool
     notes: NoteCount | None = None  # of a turn
     waste: Mark | None = None
+    outlier: Outlier | None = None  # of a turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class Timeline:
     timeless: int
     has_received: bool
     has_waste: bool
+    has_outliers: bool
     zoom: Zoom | None
 
 
@@ -132,7 +135,8 @@ class Timelines:
         wasted = marks.of_loops(session.project.slug, shown)
         lanes = self._lanes(session, shown, drawn.phases, line, (colours, wasted)) if line else []
         slot = next((lane.slot for lane in lanes if lane.is_selected), 0)
-        painter = Painter(colours, slot, wasted.get(self.loop, NO_MARKS))
+        selected = next((lane.row.outliers for lane in lanes if lane.is_selected), None)
+        painter = Painter(colours, slot, wasted.get(self.loop, NO_MARKS), (selected or NO_OUTLIERS).by_turn)
         parts = self._parts(session, own, near, painter) if near else []
         return Timeline(
             pk=session.pk,
@@ -146,6 +150,7 @@ class Timelines:
             timeless=drawn.timeless,
             has_received=any(phase.is_received for phase in drawn.phases),
             has_waste=bool(wasted),
+            has_outliers=any(lane.row.outliers for lane in lanes),
             zoom=self._zoom(session, begin, line) if line else None,
         )
 
@@ -170,7 +175,9 @@ class Timelines:
                     drawn[pk],
                     slot,
                     url,
-                    Painter(colours, slot, wasted.get(pk, NO_MARKS)).bars(by_loop[pk], line, least),
+                    Painter(
+                        colours, slot, wasted.get(pk, NO_MARKS), (drawn[pk].outliers or NO_OUTLIERS).by_turn
+                    ).bars(by_loop[pk], line, least),
                     brackets.get(pk, ""),
                     pk == self.loop,
                     is_inside,
@@ -246,6 +253,7 @@ def _part(kind: Kind, name: str, url: str, phases: Sequence[Phase], near: Axis, 
         None if is_open else end - start,
         is_received,
         waste=next((mark for phase in phases if (mark := painter.mark_of(phase))), None),
+        outlier=next((found for phase in phases if (found := painter.outlier_of(phase))), None),
     )
 
 

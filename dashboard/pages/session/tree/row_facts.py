@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db.models import Count, Min, QuerySet
 
 from dashboard.notes.queries import of_loops
+from dashboard.pages.session.tree import outliers
 from dashboard.rendering.number_format import tokens
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import answered_by, chips_of
@@ -63,6 +64,7 @@ class Facts:
         self.chips = chips_of(self.answered_by)
         self.notes = of_loops(loops)
         self.wastes = wastes.of_loops(pks)
+        self.outliers = outliers.of_loops([loop.pk for loop in loops if loop.turns >= outliers.LEAST_TURNS])
 
 
 def _compaction_counts(pks: Collection[int]) -> Mapping[int, CompactionCounts]:

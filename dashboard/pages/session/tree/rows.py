@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
+from dashboard.pages.session.tree.outliers import LoopOutliers
 from dashboard.pages.session.tree.row_facts import CompactionCounts, Facts
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import OF_LOOP, Chip
@@ -69,6 +70,7 @@ class LoopRow:
     is_superseded: bool
     notes: int  # on it and inside it
     waste: Flag | None
+    outliers: LoopOutliers | None
 
     @property
     def chip(self) -> Chip | None:
@@ -141,6 +143,7 @@ def _row(loop: LoopRecord, facts: Facts) -> LoopRow:
         is_superseded=loop.pk in facts.superseded,
         notes=facts.notes.get(loop.pk, 0),
         waste=facts.wastes.get(loop.pk),
+        outliers=facts.outliers.get(loop.pk),
     )
 
 

@@ -66,6 +66,7 @@ class ChildRow:
     whole: Cost | None = None  # including its own sub-agents, if that is more
     failed_tools: int = 0  # always 0: `errors` includes failed tools
     waste: Flag | None = None  # marked on the page of its own session
+    outliers: None = None  # as waste
 
     @property
     def other_errors(self) -> int:
