@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from recorder.core.context import Line
+from recorder.core.context import JournalLine
 from recorder.core.formats.native import parse
 from recorder.core.state_keys import state_keys_of
 from recorder.ingest.commit.pipeline import Batch, ingest
@@ -35,7 +35,7 @@ def session(name, loops):
 
 def work(project, last, latest_end):
     """Return the work of loading what a line of the last loop needs, and the latest end of the others."""
-    line = Line(0, 1, build.NINE, "phi-core", parse(build.line(build.agent_end(last))))
+    line = JournalLine(0, 1, build.NINE, "phi-core", parse(build.line(build.agent_end(last))))
     states = []
     steps = query_work(
         lambda: states.append(store.load_state(project.pk, state_keys_of([line]), frozenset()))

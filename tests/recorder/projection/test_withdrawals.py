@@ -4,7 +4,7 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from recorder.core.context import Line
+from recorder.core.context import JournalLine
 from recorder.core.formats.native import parse
 from recorder.core.recorder import Recorder
 from recorder.core.records import ORIGIN_DERIVED, EventRecord
@@ -25,7 +25,7 @@ def remove(project, loop_ids):
     """Withdraw loops as our readers do; return the number of queries that saving it takes."""
     gone = [build.ours("LoopWithdrawn", loop_id, session_id="s", is_gone=True) for loop_id in loop_ids]
     lines = [
-        Line(100 + number, 1, build.NINE, "phi-core", parse(build.line(event)), origin=ORIGIN_DERIVED)
+        JournalLine(100 + number, 1, build.NINE, "phi-core", parse(build.line(event)), origin=ORIGIN_DERIVED)
         for number, event in enumerate(gone)
     ]
     with transaction.atomic():

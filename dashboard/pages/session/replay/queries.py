@@ -171,8 +171,7 @@ def _outliers(session: Any) -> frozenset[int | None]:
     """Return the ends of the turns of a session that are outliers of their loops."""
     if session.turns < outliers.LEAST_TURNS:
         return frozenset()
-    loops = LoopRecord.objects.filter(session=session.pk, turns__gte=outliers.LEAST_TURNS)
-    return outliers.events_of(outliers.of_loops(list(loops.values_list("pk", flat=True))).values())
+    return outliers.events_of(outliers.of_session(session.pk).values())
 
 
 def _received(event: int) -> datetime:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.pages.session.tree import outliers
-from dashboard.pages.session.tree.outliers import LEAST_TURNS, TIMES, Measured, far_above
-from recorder.models import LoopRecord
+from dashboard.pages.session.tree.outliers import LEAST_TURNS, TIMES, Measured, mean_of_others
+from recorder.models import LoopRecord, Turn
 from tests.support import build
 
 FLAG = re.compile(r'class="flag flag-outlier" title="([^"]*)"')
@@ -34,6 +34,12 @@ def loop_of(*lengths, loop="s.a.1", tokens=None, model=CONFIG["model"]):
         events += answered(loop, n, start, start + length, sent, model)
         start += length
     return [*events, build.agent_end(loop, at=start)]
+
+
+def far_above(amounts):
+    """Return the mean of the others for each amount that is far above it, None for the rest."""
+    known = [amount for amount in amounts if amount is not None]
+    return [mean_of_others(amount, len(known), sum(known)) for amount in amounts]
 
 
 def test_a_turn_is_far_above_with_more_than_four_times_the_mean_of_the_others():
@@ -64,9 +70,11 @@ def test_about_a_quarter_of_the_turns_at_most_are_outliers_and_each_is_above_the
 
 
 def test_short_turns_are_no_outliers_however_much_shorter_the_others_are():
-    turns = [Measured(n, n, None, 3) for n in range(9)]
-    assert outliers.outliers([*turns, Measured(9, 9, None, 999)]) == []
-    [found] = outliers.outliers([*turns, Measured(9, 9, None, 1_000)])
+    def turn(ms):
+        return Measured(9, 9, None, 0, None, ms, timed=10, all_ms=9 * 3 + ms)
+
+    assert outliers.outliers([turn(999)]) == []
+    [found] = outliers.outliers([turn(1_000)])
     assert found.words == "took 1.0s, the other turns of its loop 3ms on average"
 
 
@@ -124,6 +132,21 @@ def test_a_loop_that_names_many_outliers_says_how_many_more(feed):
     assert found.count == 8
     assert found.words.startswith("Turn 1 took 1m 00s")
     assert found.words.endswith("3 more turns")
+
+
+def test_of_many_turns_only_candidates_are_read(feed):
+    feed(*loop_of(*[1] * 200, 90))
+    [loop] = LoopRecord.objects.values_list("pk", flat=True)
+    assert len(outliers._of_loops([loop])) == 1
+
+
+def test_costs_beyond_any_number_of_the_database_are_compared(feed):
+    feed(*loop_of(1, 1, 1, 1, 1))
+    Turn.objects.update(cost_nano=2**62)
+    last = Turn.objects.latest("ordinal")
+    Turn.objects.exclude(pk=last.pk).update(cost_nano=1)
+    [found] = outliers.of_session(last.loop.session_id).values()
+    assert found.count == 1
 
 
 def test_many_turns_take_one_query(feed):
