@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
+import signal
 import sys
 
 from django.core.management import ManagementUtility, get_commands
@@ -12,6 +14,7 @@ from django.core.management.base import BaseCommand
 from recorder import __version__
 
 WITHOUT_DATABASE = {"help", "tail"}
+UNWRITABLE = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 HELP_OPTIONS = {"-h", "--help", "--version"}
 
 
@@ -37,7 +40,9 @@ def main() -> None:
         return
     try:
         CommandLine(sys.argv).execute()
+        sys.stdout.flush()
     except Exception as error:
+        _exit_if_unwritable(error)
         if (reason := _unusable(error)) is None:
             raise
         sys.exit(reason)
@@ -54,6 +59,17 @@ def _not_set_up(subcommand: str) -> str | None:
     from recorder.operations import startup_checks  # noqa: PLC0415  as above
 
     return startup_checks.not_set_up() if get_commands().get(subcommand) == "recorder" else None
+
+
+def _exit_if_unwritable(error: Exception) -> None:
+    """Exit if an open file, above all standard output, took no more bytes.
+
+    A gone reader ends a command as SIGPIPE does, without a word; a full disk with one line and status 1.
+    """
+    if not isinstance(error, OSError) or error.filename is not None or error.errno not in UNWRITABLE:
+        return
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes when it ends
+    sys.exit(128 + signal.SIGPIPE if error.errno == errno.EPIPE else f"Cannot write: {error.strerror}")
 
 
 def _unusable(error: Exception) -> str | None:

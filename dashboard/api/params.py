@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar, cast
 
@@ -70,6 +70,11 @@ def _utc(moment: datetime) -> datetime:
         return moment.astimezone(UTC)
     except OverflowError as error:
         raise ValueError("is out of range") from error
+
+
+def _days_before(day: date, days: int) -> date:
+    """Return the day that is `days` before a day, or the first of the calendar."""
+    return date.fromordinal(max(1, day.toordinal() - days))
 
 
 Moment = Annotated[AwareDatetime, AfterValidator(_utc)]
@@ -239,10 +244,10 @@ class OfLedgerSums(QueryParams):
         """Return which calls of a project count: at most 366 days, the newest. Raises HttpError."""
         today = timezone.now().astimezone(UTC).date()
         last = min(self.until or today, today)
-        first = self.since or last - timedelta(days=13)
+        first = self.since or _days_before(last, 13)
         if first > last:
             raise HttpError(400, "since: must not be after until or today.")
-        first = max(first, last - timedelta(days=365))
+        first = max(first, _days_before(last, 365))
         narrow = tuple(self.agent), tuple(self.version), tuple(self.model)
         return SumsScope(project.pk, first, last, *narrow)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from recorder.core.content.text import plural
 from recorder.journal.batch import Rejected
 
 SHOWN = 20  # rejected lines named one by one; the rest is counted
@@ -67,18 +68,24 @@ class Report:
 
     def lines(self) -> list[str]:
         """Return the summary for people."""
-        new = f"{self.sessions} new sessions, {self.loops} new loops, {self.events} new events"
-        found = [
-            f"{self.files} files, {new}",
-            f"{self.duplicates} events and {self.live} loops were already recorded",
-        ]
+        counts = (
+            plural(self.files, "file"),
+            plural(self.sessions, "new session"),
+            plural(self.loops, "new loop"),
+            plural(self.events, "new event"),
+        )
+        known = f"{plural(self.duplicates, 'event')} and {plural(self.live, 'loop')}"
+        found = [", ".join(counts), f"{known} were already recorded"]
         if self.unchanged:
-            found.append(f"{self.unchanged} files have not changed since their last import")
+            unchanged = plural(self.unchanged, "file has", "files have")
+            found.append(f"{unchanged} not changed since the last import")
         if self.written:
-            found.append(f"{self.written} files are being written: loops that did not end in them stay open")
+            written = plural(self.written, "file is", "files are")
+            found.append(f"{written} being written: loops that did not end there stay open")
         if self.skipped:
-            found.append(f"{self.skipped} files skipped: neither event nor session files")
+            found.append(f"{plural(self.skipped, 'file')} skipped: neither event nor session files")
         if self.rejected:
             reasons = ", ".join(f"{count} {code}" for code, count in sorted(self.reasons.items()))
-            found.append(f"{self.rejected} lines rejected ({reasons}); they are kept 7 days in quarantine")
+            rejected = plural(self.rejected, "line")
+            found.append(f"{rejected} rejected ({reasons}); kept in quarantine for 7 days")
         return found

@@ -1,6 +1,7 @@
 """The command line: version and help, and the refusal of a database of a newer version."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from dashboard import command_line
 from recorder import __version__
+from recorder.models import Project
 from recorder.operations import startup_checks
 from tests.recorder.pubsub.test_invalidation import environment
 
@@ -237,3 +239,37 @@ def test_a_read_only_database_has_one_line_and_a_bug_has_none(db):
     assert "cannot be written" in startup_checks.unusable(readonly)
     assert startup_checks.unusable(PermissionError(13, "denied", "/elsewhere/file")) is None
     assert startup_checks.unusable(ValueError("a bug")) is None
+
+
+def list_projects_into(output, unbuffered):
+    """Run `project list`, which writes into an open file."""
+    return subprocess.run(
+        [sys.executable, "manage.py", "project", "list"],
+        cwd=ROOT,
+        env=os.environ | environment() | {"PYTHONUNBUFFERED": unbuffered},
+        stdout=output,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_command_ends_silently_when_the_reader_of_its_output_has_gone(transactional_db, unbuffered):
+    Project.objects.create(slug="acme")
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as output:
+        done = list_projects_into(output, unbuffered)
+
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_a_command_that_cannot_write_its_output_says_so_in_one_line(transactional_db, unbuffered):
+    Project.objects.create(slug="acme")
+    with Path("/dev/full").open("wb") as output:
+        done = list_projects_into(output, unbuffered)
+
+    assert (done.returncode, done.stderr) == (1, "Cannot write: No space left on device\n")

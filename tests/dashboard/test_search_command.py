@@ -29,6 +29,9 @@ def test_sessions_are_printed_as_text_or_as_lines_of_json(capsys):
     assert "waits" in (text := capsys.readouterr().out)
     assert "plain" not in text
 
+    call_command("search", "session:plain")
+    assert ", 1 turn)" in capsys.readouterr().out
+
     call_command("search", "", "--json", "--limit", "1")
     call_command("search", "session:plain", "--json")
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

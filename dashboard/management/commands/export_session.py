@@ -30,7 +30,7 @@ class Command(BaseCommand):
         """Name the session and the shape wanted."""
         parser.add_argument("session_id")
         parser.add_argument("--as", choices=SHAPES, default="phi-session", dest="shape")
-        parser.add_argument("--encoding", choices=("json", "protobuf"), default="json", help="of --as otlp")
+        parser.add_argument("--encoding", choices=("json", "protobuf"), help="of --as otlp; json by default")
         parser.add_argument(
             "--with-notes",
             action="store_true",
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         *,
         session_id: str,
         shape: str,
-        encoding: Encoding,
+        encoding: Encoding | None,
         project: str,
         with_notes: bool = False,
         **_: Any,
@@ -51,6 +51,8 @@ class Command(BaseCommand):
         """Write it."""
         if with_notes and shape not in ("phi-session", "html"):
             raise CommandError("--with-notes is for --as phi-session: events and spans stay as recorded")
+        if encoding is not None and shape != "otlp":
+            raise CommandError("--encoding is for --as otlp: other shapes have one encoding")
         session = Session.objects.filter(project__slug=project, session_id=session_id).first()
         if session is None:
             raise CommandError(f"project {project!r} has no session {session_id!r}")
@@ -60,7 +62,7 @@ class Command(BaseCommand):
             if with_notes and shape == "phi-session":
                 self._write_with_notes(session)
             else:
-                self._write(session, shape, encoding)
+                self._write(session, shape, encoding or "json")
         except Pruned as error:
             raise CommandError(f"{error}: the session cannot be exported whole") from error
         except RecursionError as error:

@@ -18,7 +18,7 @@ from dashboard.shared.search.find import hits_of
 from dashboard.shared.search.hits import Hit, hits
 from dashboard.shared.session_json.queries.sessions import session_items
 from dashboard.shared.session_json.schemas import SessionItem, rfc3339
-from recorder.core.content.text import clean
+from recorder.core.content.text import clean, plural
 from recorder.models import Project, Session
 
 LIMIT, LIMIT_MAX = 20, 1_000
@@ -107,14 +107,14 @@ def _text(found: Found) -> str:
     item = found.item
     state = "stale" if item.stale else item.outcome or item.status
     cost = f"${item.cost_usd}" if item.cost_usd is not None else "no cost"
-    about = f"({_line(item.agent_id or '')}, {cost}, {item.turns} turns)"
+    about = f"({_line(item.agent_id or '')}, {cost}, {plural(item.turns, 'turn')})"
     lines = [
         f"{rfc3339(item.last_active_at)[:16]}Z  {state:9}  {_line(item.session_id)}",
         f"    {_line(item.title or '') or 'No title'} {about}",
         *map(_hit, found.hits),
     ]
     if found.more:
-        lines.append(f"    {found.more} more hit{'' if found.more == 1 else 's'}")
+        lines.append(f"    {plural(found.more, 'more hit')}")
     return "\n".join(lines)
 
 

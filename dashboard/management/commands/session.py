@@ -13,6 +13,7 @@ from django.utils import timezone
 from dashboard.management.commands.search import marked
 from dashboard.query_language import QueryError, parse
 from dashboard.query_language.conditions import session_condition
+from recorder.core.content.text import plural
 from recorder.management.progress_bar import Progress
 from recorder.models import Deletion, Project, Session
 from recorder.operations import deletion
@@ -50,7 +51,7 @@ class Command(BaseCommand):
         """Delete it, or finish what was begun."""
         within = None if project is None else _project(project)
         if action == "resume":
-            self.stdout.write(f"finished {_number(len(deletion.resume(within)), 'deletion')}")
+            self.stdout.write(f"finished {plural(len(deletion.resume(within)), 'deletion')}")
             deleted_words.remove(within.pk if within else None)
         elif within is not None:
             deletion.resume(within)
@@ -73,7 +74,8 @@ class Command(BaseCommand):
             raise CommandError("A query is needed: an empty one would select every session.")
         matching = Session.objects.filter(condition, project=project).order_by("pk")
         number = matching.count()
-        self.stdout.write(f"{_number(number, 'session')} of {project.slug} match {query}")
+        verb = "matches" if number == 1 else "match"
+        self.stdout.write(f"{plural(number, 'session')} of {project.slug} {verb} {query}")
         if number and not yes and not self._is_confirmed(str(number), "number of the sessions"):
             raise CommandError("nothing was deleted")
         done: list[Deletion] = []
@@ -92,7 +94,7 @@ class Command(BaseCommand):
         going = [deletion.preview(each) for each in sessions]
         self._show(going)
         if not with_sub_agents and (more := deletion.sub_agents(sessions)):
-            kept = f"{_number(len(more), 'session')} of its sub-agents"
+            kept = f"{plural(len(more), 'session')} of its sub-agents"
             self.stdout.write(f"  kept: {kept}; --with-sub-agents deletes them too")
         if not yes and not self._is_confirmed(session_id):
             raise CommandError("nothing was deleted")
@@ -108,7 +110,7 @@ class Command(BaseCommand):
 
     def _show(self, going: list[Preview]) -> None:
         for each in going:
-            counts = f"{_number(each.loops, 'loop')}, {_number(each.lines, 'event')}, {each.size:,} bytes"
+            counts = f"{plural(each.loops, 'loop')}, {plural(each.lines, 'event')}, {each.size:,} bytes"
             self.stdout.write(f"  {each.session.session_id}: {counts}")
 
     def _is_confirmed(self, expected: str, what: str = "id of the session") -> bool:
@@ -128,9 +130,5 @@ def _project(slug: str) -> Project:
 def _total(done: list[Deletion]) -> str:
     loops, lines = (sum(getattr(each, name) for each in done) for name in ("loops", "lines"))
     size = sum(each.size for each in done)
-    counts = f"{_number(loops, 'loop')}, {_number(lines, 'event')}, {size:,} bytes"
-    return f"{_number(len(done), 'session')}: {counts}"
-
-
-def _number(count: int, one: str) -> str:
-    return f"{count:,} {one if count == 1 else one + 's'}"
+    counts = f"{plural(loops, 'loop')}, {plural(lines, 'event')}, {size:,} bytes"
+    return f"{plural(len(done), 'session')}: {counts}"

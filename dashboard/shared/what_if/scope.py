@@ -15,6 +15,8 @@ from django.db.models.functions import Coalesce, NullIf
 from recorder.models import happened
 
 DAY = timedelta(days=1)
+# A period ends where the calendar still has a day before and after it.
+FIRST_END, LAST_END = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Scope:
 
 def days(project: int, start: datetime | None, end: datetime, agent: str) -> Scope:
     """Return the whole days, in UTC, that the time from `start` up to and without `end` touches."""
-    last = (end.astimezone(UTC) - timedelta(microseconds=1)).date()
+    last = (min(max(end.astimezone(UTC), FIRST_END), LAST_END) - timedelta(microseconds=1)).date()
     return Scope(project, None, start.astimezone(UTC).date() if start else None, last, agent)
 
 

@@ -29,6 +29,11 @@ def clean(text: str, limit: int | None = None) -> str:
     return _UNSTORABLE.sub("\ufffd", cut)
 
 
+def plural(count: int, one: str, many: str = "") -> str:
+    """Return a count with its noun: `1 turn`, `2,000 turns`, and with `many` another plural than by an s."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def excerpt(text: str, limit: int) -> str:
     """Return at most `limit` characters of `text` in one line, with an ellipsis if it continues."""
     begin = text[: limit + 1]

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from recorder.core.content.text import plural
 from recorder.journal.streams import open_streams
 from recorder.management.progress_bar import Progress
 from recorder.models import Project, Pruning
@@ -62,12 +63,12 @@ class Command(BaseCommand):
         streams = open_streams.expire(now - STREAM_AGE)
         refused = retention.prune_quarantine(now - QUARANTINE_AGE)
         entries = self._prune_audit_log(projects, now, actor, is_of_all=not project)
-        gone = _number(bodies, "body", "bodies"), _number(refused, "rejected line")
+        gone = plural(bodies, "body", "bodies"), plural(refused, "rejected line")
         more = {
-            _number(sessions, "session"): sessions,
-            _number(noted, "note"): noted,
-            _number(streams, "open stream"): streams,
-            f"{_number(entries, 'entry', 'entries')} of the audit log": entries,
+            plural(sessions, "session"): sessions,
+            plural(noted, "note"): noted,
+            plural(streams, "open stream"): streams,
+            f"{plural(entries, 'entry', 'entries')} of the audit log": entries,
         }
         old = "".join(f"; {words}" for words, number in more.items() if number)
         self.stdout.write(f"removed: {' and '.join(gone)}{old}")
@@ -77,18 +78,18 @@ class Command(BaseCommand):
             found = preview(each, now)
             self.stdout.write(f"{each.slug}: {_summary(found.content, 'would be pruned')}")
             if found.sessions:
-                lines = f"{_number(found.lines, 'line')} of {found.size:,} bytes"
-                self.stdout.write(f"  and {_number(found.sessions, 'session')} with {lines}")
+                lines = f"{plural(found.lines, 'line')} of {found.size:,} bytes"
+                self.stdout.write(f"  and {plural(found.sessions, 'session')} with {lines}")
             if found.notes:
-                self.stdout.write(f"  and {_number(found.notes, 'note')}, with scores and bookmarks")
+                self.stdout.write(f"  and {plural(found.notes, 'note')}, with scores and bookmarks")
             if found.entries:
-                self.stdout.write(f"  and {_number(found.entries, 'entry', 'entries')} of the audit log")
+                self.stdout.write(f"  and {plural(found.entries, 'entry', 'entries')} of the audit log")
         more = [
-            _number(retention.old_quarantine(now - QUARANTINE_AGE).count(), "rejected line"),
-            _number(open_streams.old(now - STREAM_AGE).count(), "open stream"),
+            plural(retention.old_quarantine(now - QUARANTINE_AGE).count(), "rejected line"),
+            plural(open_streams.old(now - STREAM_AGE).count(), "open stream"),
         ]
         if is_of_all and (entries := audit_retention.preview(None, now)):
-            more.append(f"{_number(entries, 'entry', 'entries')} of the audit log without a project")
+            more.append(f"{plural(entries, 'entry', 'entries')} of the audit log without a project")
         self.stdout.write(f"of all projects: {', '.join(more)}; nothing was changed")
 
     def _prune_audit_log(
@@ -118,7 +119,7 @@ def _expire(project: Project, kind: str, now: datetime, actor: Actor) -> int:
 def _summary(done: Pruning | None, verb: str = "pruned") -> str:
     if done is None:
         return "bodies are never deleted"
-    gone = f"{_number(done.lines, 'body', 'bodies')} {verb} ({done.size:,} bytes)"
+    gone = f"{plural(done.lines, 'body', 'bodies')} {verb} ({done.size:,} bytes)"
     text = f"{gone} received before {done.before:%Y-%m-%d}"
     kept = {
         "not consolidated": done.unconsolidated,
@@ -129,7 +130,3 @@ def _summary(done: Pruning | None, verb: str = "pruned") -> str:
     if reasons := ", ".join(f"{number:,} {why}" for why, number in kept.items() if number):
         text += f"; kept: {reasons}"
     return f"{text}; {NOT_CONSOLIDATED}" if done.unconsolidated else text
-
-
-def _number(count: int, one: str, many: str = "") -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -57,6 +57,22 @@ def test_a_note_and_a_score_written_with_keys_appear_in_another_browser(window, 
     assert (mine.faults, other.faults, mine.violations()) == ([], [], [])
 
 
+@pytest.mark.parametrize("path", ["{url}/notes/new", "{list}/note?of={key}"])
+def test_a_note_is_sent_with_keys_on_a_page_too(window, server, path):
+    url = recorded(server, "page-keys")
+    sessions, _, key = url.rpartition("/")
+    mine = window()
+    page = mine.open(path.format(url=url, list=sessions, key=key))
+    page.get_by_label("Note", exact=True).fill("By keys.")
+
+    with page.expect_navigation():
+        page.keyboard.press("Control+Enter")
+
+    page.goto(f"{url}?notes=all")
+    page.locator("#rail").get_by_text("By keys.").first.wait_for()
+    assert (mine.faults, mine.violations()) == ([], [])
+
+
 def test_escape_keeps_the_draft_and_the_dot_opens_the_rail(window, server, scores):
     page = window().open(recorded(server, "draft"))
     page.keyboard.press("n")

@@ -10,6 +10,7 @@ from tests.recorder.ledger import carried_file
 from tests.support import build
 
 pytestmark = pytest.mark.django_db
+ENDS = ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59+14:00")
 
 
 def test_a_file_that_is_carried_and_compacted_costs_what_was_computed_by_hand(get, feed):
@@ -116,3 +117,21 @@ def test_the_reason_of_the_provider_is_beside_the_verdict(get, feed):
     ]
     assert {each["provider_agrees"] for each in caches if not each["provider_reason"]} == {None}
     assert found["skipped_turns"] == 0
+
+
+@pytest.mark.parametrize("sums", ["causes", "tools", "versions", "requests", "floors"])
+@pytest.mark.parametrize("until", ["0001-01-01", "0001-06-01"])
+def test_a_period_at_the_start_of_the_calendar_is_one_without_calls(get, sums, until):
+    found = get(f"context/{sums}", until=until)
+
+    assert (found["since"], found["until"]) == (max("0001-01-01", found["since"]), until)
+
+
+def test_both_ends_of_the_calendar_are_periods_of_what_if(get, feed):
+    feed(*carried_file.events())
+    follower.run_all()
+
+    calls = [get("context/what-if", until=until)["calls"] for until in ENDS]
+
+    assert calls == [0, get("context/what-if")["calls"]]
+    assert calls[1]

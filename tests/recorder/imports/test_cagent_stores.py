@@ -127,7 +127,7 @@ def test_a_store_that_has_grown_gives_what_is_new(project, tmp_path):
                 row,
             )
     output = bring_in(store)
-    assert "1 new loops" in output
+    assert "1 new loop," in output
     first, second = LoopRecord.objects.order_by("pk")
     assert (second.parent, second.title, second.output_tokens) == (first, "again", 7)
 
@@ -148,7 +148,7 @@ GREETING = (
 def test_a_session_that_came_live_is_not_imported_again(project):
     send(project, tape(TASK), "cagent")
     once = digest(project.pk)
-    assert "1 loops were already recorded" in bring_in(TAPES_OF / "transfer-task.v19.db")
+    assert "1 loop were already recorded" in bring_in(TAPES_OF / "transfer-task.v19.db")
     assert digest(project.pk) == once
 
 
@@ -189,6 +189,6 @@ def test_a_store_that_is_cut_off_is_refused_with_a_remedy(project, tmp_path, cut
 
 
 def test_an_event_file_is_detected_by_its_first_event(project):
-    assert "1 new sessions" in bring_in(TAPES_OF / "two-turns.reconstructed.events.jsonl")
+    assert "1 new session," in bring_in(TAPES_OF / "two-turns.reconstructed.events.jsonl")
     assert Session.objects.get().source == "cagent"
     assert "0 new sessions" in bring_in(TAPES_OF / "two-turns.reconstructed.events.jsonl")

@@ -322,7 +322,7 @@ def test_a_folder_with_junk_gives_its_recordings(project, tmp_path):
     (tmp_path / "notes.txt").write_text("nothing")
     (tmp_path / "picture.png").write_bytes(bytes(300))
     output = run(tmp_path)
-    assert "1 files, 1 new sessions, 2 new loops" in output
+    assert "1 file, 1 new session, 2 new loops" in output
     assert "4 files skipped" in output
 
 

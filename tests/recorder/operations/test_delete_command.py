@@ -79,6 +79,7 @@ def test_all_sessions_of_a_query_are_deleted(recorded, monkeypatch):
     assert set(Session.objects.values_list("session_id", flat=True)) == {"one", "two"}
     assert AuditEntry.objects.filter(action="session.delete").count() == 3
     assert "0 sessions" in run("delete", "--query", "user:ada")
+    assert "1 session of default matches session:one" in run("delete", "--query", "session:one", "--yes")
 
 
 @pytest.mark.parametrize("words", [("one", "--query", "user:ada"), (), ("--query", " ", "--yes")])

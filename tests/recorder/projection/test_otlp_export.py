@@ -144,3 +144,11 @@ def test_the_command_writes_it(encoding):
 
     out.flush()
     assert out.buffer.getvalue() == b"".join(otlp_request(session, encoding))
+
+
+@pytest.mark.parametrize("shape", ["phi-session", "events", "html"])
+def test_an_encoding_is_refused_where_the_shape_has_one(shape):
+    (session,) = recorded("phi-core/01-tools-two-prompts.events.jsonl")
+
+    with pytest.raises(CommandError, match="--encoding is for --as otlp"):
+        call_command("export_session", session.session_id, f"--as={shape}", "--encoding=protobuf")

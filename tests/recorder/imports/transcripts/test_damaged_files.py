@@ -127,7 +127,7 @@ def test_a_session_that_runs_is_not_aborted(run, tmp_path):
     path = written(tmp_path / "s1.jsonl", LINES[0] + b"\n", is_old=False)
     status, printed = run(tmp_path)
     assert status == 0
-    assert "1 files are being written: loops that did not end in them stay open" in printed
+    assert "1 file is being written: loops that did not end there stay open" in printed
     assert LoopRecord.objects.get().status == "running"
 
     written(path, LINES[0] + b"\n" + LINES[1] + b"\n")
@@ -189,7 +189,7 @@ def test_a_file_that_has_not_changed_is_not_read_again(run, tmp_path, monkeypatc
     monkeypatch.setattr(Path, "open", lambda path, *words: opened.append(path))
     status, printed = run(tmp_path)
     assert (status, opened) == (0, [])
-    assert "3 files have not changed since their last import" in printed
+    assert "3 files have not changed since the last import" in printed
 
 
 @pytest.mark.parametrize("change", ["content", "time", "deleted"])
@@ -203,7 +203,7 @@ def test_a_file_that_changed_or_is_not_recorded_is_read_again(run, tmp_path, cha
     else:
         Project.objects.all().delete()
         Project.objects.create(slug="p")
-    assert "have not changed" not in run(tmp_path)[1]
+    assert "not changed" not in run(tmp_path)[1]
 
 
 def test_links_pipes_and_odd_names_of_a_folder(run, tmp_path):
