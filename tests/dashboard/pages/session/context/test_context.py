@@ -240,7 +240,7 @@ def test_queries_do_not_grow_with_calls(feed, session, django_assert_max_num_que
     follower.run_all()
     assert LedgerCall.objects.count() == carried_file.CALLS
 
-    with django_assert_max_num_queries(67):
+    with django_assert_max_num_queries(69):
         session(query="?tab=context")
 
 
