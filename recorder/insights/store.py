@@ -14,10 +14,9 @@ from django.db import transaction
 
 from recorder.core.insights.findings import Finding, finding_key, median
 from recorder.core.insights.solutions import TEXT, normalize_error
-from recorder.database import sql
+from recorder.database import project_lock, sql
 from recorder.insights import queries
 from recorder.insights.queries import Loop
-from recorder.journal import append
 from recorder.masking.masker import Masker
 from recorder.models import Insight, InsightEvidence, ReadLoop
 from recorder.operations.deletion import Deleted
@@ -57,7 +56,7 @@ def add(project: int, lessons: Sequence[Lesson], *, with_facts: bool) -> int:
     `with_facts` queues the loops for `extract_facts`.
     """
     with transaction.atomic():
-        append.lock(project)
+        project_lock.lock(project)
         new = queries.still_unconsolidated({lesson.loop.id for lesson in lessons})
         ours = [lesson for lesson in lessons if lesson.loop.id in new]
         for is_demo in (False, True):
@@ -72,7 +71,7 @@ def add(project: int, lessons: Sequence[Lesson], *, with_facts: bool) -> int:
 def add_facts(project: int, lesson: Lesson, state: str = "wanted") -> None:
     """Add the facts that a model found in a loop, once: from this state the loop goes to "done"."""
     with transaction.atomic():
-        append.lock(project)
+        project_lock.lock(project)
         mine = ReadLoop.objects.filter(loop=lesson.loop.id, facts=state)
         if mine.update(facts="done"):
             _add(project, [lesson], is_demo=lesson.loop.is_demo)

@@ -34,6 +34,7 @@ from recorder.core.formats.registry import READERS, SETTLED, SOURCE_OF
 from recorder.core.recorder import JournalLine
 from recorder.core.records import ORIGIN_DERIVED
 from recorder.database import sql
+from recorder.database.project_lock import lock
 from recorder.journal import conflicts, producers
 from recorder.journal.batch import (
     Appended,
@@ -55,20 +56,16 @@ from recorder.journal.batch import (
 from recorder.journal.delta.dedup_window import Encoded
 from recorder.journal.delta.window_cache import Windows
 from recorder.journal.quarantine import Quarantine
-from recorder.journal.read import texts
-from recorder.journal.removal.tombstones import Tombstones
+from recorder.journal.read import COLUMNS, LINES, texts
 from recorder.journal.spans import lines as span_lines
 from recorder.journal.spans.reader import SpanReader
 from recorder.journal.spans.transcript_times import TranscriptTimes
 from recorder.journal.streams.open_streams import OpenStreams
+from recorder.journal.tombstones import Tombstones
 from recorder.journal.translation import ProjectTranslator
 from recorder.masking.counts import MaskCounts, rules_in
 from recorder.masking.masker import Masker
 from recorder.models import Producer
-
-LINES = "recorder_journalevent"
-COLUMNS = ("id", "producer_id", "seq", "received_at", "size", "masked", "original", "pieces", "own")
-LOCKS = 7_201  # first key of our PostgreSQL advisory locks; the second is the project
 
 
 class Journal:
@@ -326,17 +323,6 @@ def _append_lines(
         sender.written[seq] = sent  # by which a repetition is recognised: it is not masked across lines
         appended.accepted += 1
     return appended
-
-
-def lock(project: int) -> None:
-    """Serialize the writers of a project until the transaction ends; SQLite has one writer anyway.
-
-    Raises LookupError if the project does not exist (SQLite only: PostgreSQL checks its foreign keys).
-    """
-    if connection.vendor == "postgresql":
-        sql.read("SELECT 1 FROM pg_advisory_xact_lock(%s, %s)", LOCKS, project)
-    elif not sql.read("SELECT 1 FROM recorder_project WHERE id = %s", project):
-        raise LookupError(f"there is no project {project}")  # the connection that writes checks no keys
 
 
 def mark_consolidated(ids: Collection[int], at: datetime) -> None:

@@ -16,7 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from recorder.database import sql
-from recorder.journal.append import LINES, LOCKS
+from recorder.database.project_lock import LOCKS
+from recorder.journal.read import LINES
 
 NUMBERED = f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {LINES}_id_seq"  # noqa: S608  our own name
 # A transaction that takes ids holds the lock of its project until its commit is visible. Not our own: what

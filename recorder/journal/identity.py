@@ -8,6 +8,7 @@ again.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
@@ -65,3 +66,8 @@ def are_same(lines: Sequence[bytes], stored: Sequence[Marks], masker: Masker) ->
     return len(lines) == len(stored) and all(
         not have.isdisjoint(marks_of(line, masker)) for line, have in zip(lines, stored, strict=True)
     )
+
+
+def hashed(text: str) -> str:
+    """Return a short hash of an id of any length."""
+    return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()

@@ -16,7 +16,9 @@ from django.db import connection
 from recorder.database import sql
 from recorder.journal.delta.encoding import LOCAL, OWN, WHOLE, Stored, fingerprint, restore
 
-_JOURNAL = "recorder_journalevent"
+LINES = "recorder_journalevent"
+# Of a row as it is written, beside project and kind.
+COLUMNS = ("id", "producer_id", "seq", "received_at", "size", "masked", "original", "pieces", "own")
 _COPIES = {
     # A cast reads the number after the bracket, without a second parse; no copy is as short as one byte.
     "sqlite": (
@@ -59,7 +61,7 @@ def fingerprints(lines: Collection[int]) -> dict[int, bytes]:
 
 def pruned(lines: Collection[int]) -> date | None:
     """Return the last day on which bodies of these lines were pruned, None if all are there. One query."""
-    statement = f"SELECT MAX(pruned_on) FROM {_JOURNAL} WHERE {sql.in_list('id')}"  # noqa: S608  names
+    statement = f"SELECT MAX(pruned_on) FROM {LINES} WHERE {sql.in_list('id')}"  # noqa: S608  names
     last: date | str | None = sql.read(statement, sql.list_param(lines))[0][0]
     return date.fromisoformat(last) if isinstance(last, str) else last
 
@@ -90,11 +92,11 @@ def _statement() -> str:
     """Return the query for the rows that lines need; a row comes once, with the widest part needed of it."""
     copies, source, part, is_copy = _COPIES[connection.vendor]
     return f"""WITH RECURSIVE needed(id, part) AS (
-                  SELECT id, {WHOLE} FROM {_JOURNAL} WHERE {sql.in_list("id")}
+                  SELECT id, {WHOLE} FROM {LINES} WHERE {sql.in_list("id")}
                   UNION
-                  SELECT {source}, {part} FROM needed n JOIN {_JOURNAL} j ON j.id = n.id CROSS JOIN {copies}
+                  SELECT {source}, {part} FROM needed n JOIN {LINES} j ON j.id = n.id CROSS JOIN {copies}
                   WHERE n.part > {OWN} AND {is_copy} AND (n.part = {WHOLE} OR {part} = {OWN}))
               SELECT j.id, j.own, CASE n.part WHEN {OWN} THEN NULL ELSE j.pieces END,
                      j.pruned_on IS NOT NULL, n.part
               FROM (SELECT id, MAX(part) AS part FROM needed GROUP BY id) n
-              JOIN {_JOURNAL} j ON j.id = n.id"""  # noqa: S608  names
+              JOIN {LINES} j ON j.id = n.id"""  # noqa: S608  names

@@ -19,11 +19,11 @@ from recorder.core.formats.transcripts.repeats import SharingReader
 from recorder.core.sources import MERGED
 from recorder.database import sql
 from recorder.journal.batch import Dropped
-from recorder.journal.removal.tombstones import Tombstones, of_producer, of_session
 from recorder.journal.repeats.settle import Settled, settle, sharing_sessions
 from recorder.journal.repeats.shared_lines import SharedLines, forget, name_machine
 from recorder.journal.spans.reported_calls import ReportedCalls
 from recorder.journal.spans.transcript_times import TranscriptTimes
+from recorder.journal.tombstones import Tombstones, of_producer, of_session
 from recorder.masking.masker import Masker
 from recorder.models import Producer
 

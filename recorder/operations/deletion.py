@@ -20,9 +20,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from recorder.core.records import Json
-from recorder.database import sql
-from recorder.journal import append
-from recorder.journal.removal import foreign, lines, quarantine, tombstones
+from recorder.database import project_lock, sql
+from recorder.journal import tombstones
+from recorder.journal.removal import foreign, lines, quarantine
 from recorder.journal.streams import open_streams
 from recorder.models import ChildLoopRef, Deletion, LoopRecord, ParallelGroupRecord, Pin, Project, Session
 from recorder.operations import audit
@@ -110,7 +110,7 @@ def delete_session(
 def begin(project: Project, sessions: Sequence[Session], actor: Actor) -> list[Deletion]:
     """Hide sessions in one transaction; `finish` deletes them."""
     with transaction.atomic():
-        append.lock(project.pk)
+        project_lock.lock(project.pk)
         here = Session.objects.filter(project=project, pk__in=[each.pk for each in sessions])
         return [_hide(project, each, actor) for each in here.order_by("pk")]
 
@@ -129,7 +129,7 @@ def finish(deletion: Deletion, on_progress: OnProgress = lambda _: None) -> Dele
             on_progress(lines.delete_some(project, session).lines)
     while deletion.finished_at is None:
         with transaction.atomic():
-            append.lock(project)
+            project_lock.lock(project)
             if not removal.delete_some(session):
                 removal.delete_unused_configs(project)
                 deletion.finished_at = timezone.now()

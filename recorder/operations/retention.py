@@ -19,8 +19,8 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from recorder.core.records import Json
-from recorder.database import sql
-from recorder.journal import append
+from recorder.database import project_lock, sql
+from recorder.journal import read
 from recorder.journal.delta.encoding import sources
 from recorder.journal.read import fingerprints
 from recorder.journal.spans import without_record
@@ -159,7 +159,7 @@ class _Day:
             # Restoring lines is slow: do it before the transaction takes the write lock.
             prints = fingerprints([line for line in lines if line not in stays])
             with transaction.atomic():
-                append.lock(self.project)
+                project_lock.lock(self.project)
                 # Decide again under the lock, when no pin or loop can change.
                 if going := self._going(lines, prints):
                     self._delete(going, {line: prints[line] for line in going})
@@ -263,5 +263,5 @@ def _open(places: QuerySet[EventRecord]) -> QuerySet[EventRecord]:
 
 
 def _delete_bodies(prints: dict[int, bytes], today: date) -> None:
-    statement = f"UPDATE {append.LINES} SET own = %s, pieces = NULL, pruned_on = %s WHERE id = %s"  # noqa: S608  names
+    statement = f"UPDATE {read.LINES} SET own = %s, pieces = NULL, pruned_on = %s WHERE id = %s"  # noqa: S608  names
     sql.write(statement, [(own, today, line) for line, own in prints.items()])

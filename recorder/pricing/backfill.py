@@ -16,9 +16,8 @@ from django.db import connection, transaction
 from recorder.core.costs import billing
 from recorder.core.money.prices import PriceKey
 from recorder.core.records import Loop, ModelConfig, Record, Session, Turn
-from recorder.database import row_mapper, sql
+from recorder.database import project_lock, row_mapper, sql
 from recorder.database.errors import STORE_ERRORS
-from recorder.journal import append
 from recorder.models import LedgerRedo, Project, Repricing
 from recorder.pricing import price_book, stated_costs, turn_history
 from recorder.pricing.rollups import Sums
@@ -67,7 +66,7 @@ def step() -> bool:
         job = Repricing.objects.filter(finished_at=None).order_by("pk").first()
         if job is None:
             return False
-        append.lock(job.project_id)
+        project_lock.lock(job.project_id)
         job.refresh_from_db()
         touched = invalidation.Invalidation(job.project_id) if job.finished_at else _step_of_stage(job)
     invalidation.publish(touched)

@@ -17,8 +17,7 @@ from typing import TypeAlias
 
 from recorder.core.content.text import clean
 from recorder.core.money.prices import Band, Price, PriceKey, Rates
-from recorder.database import sql
-from recorder.journal import append
+from recorder.database import project_lock, sql
 from recorder.pricing import price_list
 
 COLUMNS = (
@@ -65,7 +64,7 @@ def add(project: int, pair: PriceKey, bands: Sequence[Band], valid_from: datetim
     `by` is the user's name; the rates of `bands` are dollars per million tokens.
     """
     model, provider = clean(pair[0], NAME_MAX), clean(pair[1], NAME_MAX)
-    append.lock(project)
+    project_lock.lock(project)
     values = (project, model, provider, True, "", "", 0, valid_from, "", _last_event(), bands, by)
     _insert([values])
 
@@ -75,7 +74,7 @@ def withdraw(project: int, price: int, by: str) -> None:
 
     The row records when that was and the user's name, `by`. A second withdrawal changes nothing.
     """
-    append.lock(project)
+    project_lock.lock(project)
     now = sql.timestamp_encoder()(datetime.now(UTC))
     ended = f"UPDATE {TABLE} SET until_event = %s, withdrawn_at = %s, withdrawn_by = %s"
     which = "WHERE id = %s AND project_id = %s AND until_event IS NULL AND is_own"
@@ -84,7 +83,7 @@ def withdraw(project: int, price: int, by: str) -> None:
 
 def let_hold(project: int, pairs: Collection[PriceKey]) -> None:
     """Make the prices of some pairs that hold now the only ones, for all recorded calls."""
-    append.lock(project)
+    project_lock.lock(project)
     prices(project, pairs)  # copies entries of a price list that is newer than the last recorded call
     rows = [(project, *pair) for pair in sorted(pairs)]
     of_pair = "WHERE project_id = %s AND model = %s AND provider = %s AND until_event IS"

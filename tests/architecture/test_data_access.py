@@ -37,7 +37,7 @@ WRITERS = {
     "recorder/journal/removal/lines.py",
     "recorder/journal/removal/masks.py",
     "recorder/journal/removal/quarantine.py",
-    "recorder/journal/removal/tombstones.py",
+    "recorder/journal/tombstones.py",
     "recorder/pricing/price_book.py",
     "recorder/pricing/backfill.py",
     "recorder/pricing/totals.py",

@@ -18,10 +18,9 @@ from recorder.core.formats.otlp.unit import Unit
 from recorder.core.formats.registry import READERS
 from recorder.core.sources import OTLP
 from recorder.database import sql
-from recorder.journal.append import LINES
-from recorder.journal.read import texts
-from recorder.journal.removal import tombstones
-from recorder.journal.removal.tombstones import Name
+from recorder.journal import tombstones
+from recorder.journal.read import LINES, texts
+from recorder.journal.tombstones import Name
 from recorder.models import Producer, SpanKey, SpanTrace, SpanUnit
 
 READ = 200  # lines at once

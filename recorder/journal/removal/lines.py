@@ -16,9 +16,10 @@ from typing import NamedTuple
 from django.db import connection, transaction
 
 from recorder.database import sql
-from recorder.journal.append import LINES, lock
+from recorder.database.project_lock import lock
 from recorder.journal.delta.encoding import Stored, sources
 from recorder.journal.delta.without_lines import Homes, without
+from recorder.journal.read import LINES
 from recorder.models import JournalEvent, Producer, QuarantinedLine
 
 SCANNED = 500  # lines of a transaction

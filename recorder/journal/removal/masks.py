@@ -21,10 +21,9 @@ from typing import NamedTuple
 from recorder.core.formats.registry import READERS
 from recorder.core.sources import OTLP
 from recorder.database import sql
-from recorder.journal.append import LINES
 from recorder.journal.delta.dedup_window import Encoded, Window
 from recorder.journal.delta.encoding import fingerprint, sources
-from recorder.journal.read import texts
+from recorder.journal.read import LINES, texts
 from recorder.journal.spans import without_record
 from recorder.masking.counts import masks_in
 from recorder.masking.masker import Masker

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from recorder.database import sql
-from recorder.journal.append import LINES
+from recorder.journal.read import LINES
 from recorder.models import QuarantinedLine
 
 EVENTS = "recorder_eventrecord"

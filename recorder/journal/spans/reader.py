@@ -24,12 +24,12 @@ from recorder.core.formats.otlp.spans.digest import Digest, Item
 from recorder.core.formats.otlp.spans.reading import read_item
 from recorder.core.formats.otlp.unit import Unit
 from recorder.database import sql
-from recorder.journal.removal.tombstones import Tombstones, of_key, of_session, of_trace
 from recorder.journal.spans import marks
 from recorder.journal.spans.conflicts import SpanConflicts
 from recorder.journal.spans.reported_calls import ReportedCalls
 from recorder.journal.spans.transcript_times import TranscriptTimes, session_key
 from recorder.journal.spans.without_record import SETS, AttributeNames, type_of
+from recorder.journal.tombstones import Tombstones, of_key, of_session, of_trace
 
 SILENCE = "loopscopeSilence"  # a line of ours: nothing more came of a trace for the time that is set
 

@@ -17,8 +17,7 @@ from recorder.core.formats.registry import SOURCE_OF
 from recorder.core.recorder import JournalLine
 from recorder.core.records import ORIGIN_DERIVED
 from recorder.database import sql
-from recorder.journal.append import COLUMNS, LINES
-from recorder.journal.read import texts
+from recorder.journal.read import COLUMNS, LINES, texts
 from recorder.journal.spans.reader import SpanLine, SpanReader
 from recorder.journal.spans.transcript_times import TranscriptTimes
 from recorder.masking.counts import masks_in

@@ -19,7 +19,7 @@ from recorder.core.formats.otlp.spans.attributes import first_text
 from recorder.core.formats.otlp.spans.digest import Item
 from recorder.core.handlers.lineage import session_id_of
 from recorder.database import sql
-from recorder.journal.spans.transcript_times import hashed
+from recorder.journal.identity import hashed
 
 WITHIN_NS = 10_000_000_000  # a transcript has the time of an answer, a report that of the end of the request
 _FIGURES = ("input", "output", "cache_read", "cache_write")

@@ -9,11 +9,11 @@ once a transaction.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from recorder.database import sql
+from recorder.journal.identity import hashed
 
 # A prompt's span begins before the first line of a transcript: the runtime prepares its session in between.
 LEAD_NS = 5_000_000_000
@@ -117,8 +117,3 @@ class TranscriptTimes:
 def session_key(runtime: str, session: str) -> str:
     """Return the hash by which a session of a runtime is known."""
     return hashed(f"{runtime} {session}")
-
-
-def hashed(text: str) -> str:
-    """Return a short hash of a text of any length."""
-    return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 from django.utils import timezone
 
-from recorder.journal import append
+from recorder.database import project_lock
 from recorder.journal.removal import masks
 from recorder.masking import counts as mask_counts
 from recorder.masking.masker import Masker
@@ -103,7 +103,7 @@ def run(project: Project, actor: Actor, on_progress: OnProgress = lambda _: None
     _overwrite_old_bytes()
     for day in masks.days(project.pk):
         with transaction.atomic():
-            append.lock(project.pk)
+            project_lock.lock(project.pk)
             found = masks.mask_day(day, masker, on_progress)
             done.lines += found.lines
             done.rows += found.rows
@@ -119,7 +119,7 @@ def run(project: Project, actor: Actor, on_progress: OnProgress = lambda _: None
 def _finish(project: Project, actor: Actor, masker: Masker, done: MaskingHistory) -> int:
     """Mask all that is not a line, in the transaction of the audit entry; return the number of notes."""
     with transaction.atomic():
-        append.lock(project.pk)
+        project_lock.lock(project.pk)
         done.rejected += masks.mask_quarantine(project.pk, masker)
         is_pruned = _has_pruned(project)
         if is_pruned:
@@ -143,7 +143,7 @@ def _finish(project: Project, actor: Actor, masker: Masker, done: MaskingHistory
 
 def _begin(project: Project, actor: Actor) -> MaskingHistory:
     with transaction.atomic():
-        append.lock(project.pk)
+        project_lock.lock(project.pk)
         found = MaskingHistory.objects.filter(project=project, finished_at=None).first()
         return found or MaskingHistory.objects.create(
             project=project, requested_by=actor.name, started_at=timezone.now()

@@ -19,8 +19,8 @@ from django.db import models, transaction
 from django.db.models import Count, F, Sum
 from django.utils import timezone
 
-from recorder.database import sql
-from recorder.journal import append
+from recorder.database import project_lock, sql
+from recorder.journal import read
 from recorder.models import (
     AccessToken,
     AuditEntry,
@@ -63,7 +63,7 @@ def begin(project: Project, actor: audit.Actor, user: int | None = None) -> Proj
     `user` is the primary key of the person who may watch the progress. Raises Refused if it is gone already.
     """
     with transaction.atomic():
-        append.lock(project.pk)
+        project_lock.lock(project.pk)
         here = Project.objects.select_for_update().filter(pk=project.pk).first()
         if here is None:
             raise Refused("The project was deleted already.")
@@ -140,15 +140,15 @@ def _lines(project: int) -> Iterator[int]:
     below = 1 + int(sql.read("SELECT COALESCE(MAX(id), 0) FROM recorder_journalevent")[0][0])
     while True:
         newest = f"WHERE project_id = %s AND id < %s ORDER BY id DESC LIMIT {PORTION}"
-        rows = sql.read(f"SELECT id FROM {append.LINES} {newest}", project, below)  # noqa: S608  names
+        rows = sql.read(f"SELECT id FROM {read.LINES} {newest}", project, below)  # noqa: S608  names
         if not rows:
             return
         below = rows[-1][0]
         ids = sql.list_param([line for (line,) in rows])
         with transaction.atomic():
-            append.lock(project)
+            project_lock.lock(project)
             sql.write(f"DELETE FROM {EVENTS} WHERE {sql.in_list('id')}", [[ids]])  # noqa: S608  names
-            sql.write(f"DELETE FROM {append.LINES} WHERE {sql.in_list('id')}", [[ids]])  # noqa: S608
+            sql.write(f"DELETE FROM {read.LINES} WHERE {sql.in_list('id')}", [[ids]])  # noqa: S608
         yield len(rows)
 
 

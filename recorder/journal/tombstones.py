@@ -17,7 +17,7 @@ from recorder.core.formats.base import Translation
 from recorder.core.handlers.lineage import session_id_of
 from recorder.database import sql
 from recorder.journal.batch import Dropped
-from recorder.journal.spans.transcript_times import hashed
+from recorder.journal.identity import hashed
 from recorder.models import Project
 
 TABLE = "recorder_tombstone"
