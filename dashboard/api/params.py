@@ -19,8 +19,8 @@ from pydantic import (
     model_validator,
 )
 
+from dashboard.query_conditions.spending import spending_scope
 from dashboard.query_language import parse
-from dashboard.query_language.spending import spending_scope
 from dashboard.shared.ledger_sums.queries.sums import Scope as SumsScope
 from dashboard.shared.session_filter import (
     LABEL_MAX,

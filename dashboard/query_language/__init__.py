@@ -1,6 +1,6 @@
 """The query language of search boxes, lists, saved views, the read API and the command line.
 
-`parse` and `print_query` are pure; `conditions` turns nodes into database conditions.
+All of it is pure; `dashboard.query_conditions` turns nodes into database conditions.
 """
 
 from dashboard.query_language.errors import QueryError as QueryError

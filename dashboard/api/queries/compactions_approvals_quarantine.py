@@ -11,7 +11,7 @@ from dashboard.api import schemas
 from dashboard.api.params import ById, OfApprovals, OfSession
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_id, filtered
 from dashboard.compaction_analysis.queries import bodies, passes
-from dashboard.query_language.conditions import compaction_condition, session_condition
+from dashboard.query_conditions.conditions import compaction_condition, session_condition
 from recorder.models import Approval, Compaction, Project, QuarantinedLine, Session
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dashboard.api import leaderboard
 from dashboard.api.params import OfConfigs
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_offset
-from dashboard.query_language.conditions import evaluation_condition
+from dashboard.query_conditions.conditions import evaluation_condition
 from dashboard.shared.config_labels import Chip
 from dashboard.shared.costs import usd
 from dashboard.shared.session_json.schemas import Config

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from dashboard.api import schemas
 from dashboard.api.params import OfSession
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_id, filtered
-from dashboard.query_language.conditions import evaluation_condition
+from dashboard.query_conditions.conditions import evaluation_condition
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import group_totals, usd
 from dashboard.shared.session_json.queries.loops import duration_ms

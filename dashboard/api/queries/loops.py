@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from dashboard.api import schemas
 from dashboard.api.params import OfLoop
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_id, filtered
-from dashboard.query_language.conditions import loop_condition
+from dashboard.query_conditions.conditions import loop_condition
 from dashboard.shared.session_json.queries.loops import loop_items
 from dashboard.shared.session_json.schemas import LoopItem
 from recorder.models import LoopRecord, Project

@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from dashboard.api import schemas
 from dashboard.api.params import OfSearch
+from dashboard.query_conditions.conditions import search_condition
 from dashboard.query_language import parse
-from dashboard.query_language.conditions import search_condition
 from dashboard.security.access import Reader
 from dashboard.shared.search.find import SessionHits, find
 from dashboard.shared.search.hits import Hit, hits

@@ -10,7 +10,7 @@ from dashboard.api import schemas
 from dashboard.api.params import OfSessions
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_order
 from dashboard.api.queries.notes import note_counts
-from dashboard.query_language.conditions import session_condition
+from dashboard.query_conditions.conditions import session_condition
 from dashboard.shared.costs import sessions_with_sub_agents
 from dashboard.shared.session_filter import matching
 from dashboard.shared.session_json.queries.loops import loop_items

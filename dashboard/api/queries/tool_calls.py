@@ -10,8 +10,8 @@ from django.db.models import QuerySet
 from dashboard.api import schemas
 from dashboard.api.params import OfLoop
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_newest, filtered
-from dashboard.query_language.conditions import tool_call_condition
-from dashboard.query_language.queries.tool_calls import shown_state
+from dashboard.query_conditions.conditions import tool_call_condition
+from dashboard.query_conditions.queries.tool_calls import shown_state
 from dashboard.shared.waste.queries.places import Place
 from dashboard.web import links
 from recorder.models import Project, Session, ToolCall

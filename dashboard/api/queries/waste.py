@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from dashboard.api import schemas
 from dashboard.api.params import OfWaste
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_id, filtered
-from dashboard.query_language.conditions import session_condition
+from dashboard.query_conditions.conditions import session_condition
 from dashboard.shared.costs import usd
 from dashboard.shared.waste.queries import places
 from dashboard.shared.waste.queries.places import Place

@@ -12,8 +12,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from dashboard.query_conditions.conditions import session_condition
 from dashboard.query_language import QueryError, parse
-from dashboard.query_language.conditions import session_condition
 from dashboard.shared.search.find import hits_of
 from dashboard.shared.search.hits import Hit, hits
 from dashboard.shared.session_json.queries.sessions import session_items

@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from dashboard.management.commands.search import marked
+from dashboard.query_conditions.conditions import session_condition
 from dashboard.query_language import QueryError, parse
-from dashboard.query_language.conditions import session_condition
 from recorder.core.content.text import plural
 from recorder.management.progress_bar import Progress
 from recorder.models import Deletion, Project, Session

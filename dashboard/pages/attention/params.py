@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from dashboard.query_language.box import parsed
+from dashboard.query_conditions.box import parsed
 from dashboard.query_language.choices import MenuKey, MenuKeys, chosen
 from dashboard.web.filters import Filter, FilterPage
 from dashboard.web.keyset import Cursor, Order

@@ -21,7 +21,7 @@ from dashboard.lifecycle.sse_endpoint import lifecycle
 from dashboard.live.renderer import DRAWING
 from dashboard.pages.attention.params import AttentionParams
 from dashboard.pages.attention.queries.feed import FeedSession, sessions_by_id
-from dashboard.query_language.box import parsed
+from dashboard.query_conditions.box import parsed
 from dashboard.security.authenticate import user_of
 from dashboard.shared.waste.words import label
 from recorder.asgi.scope import Receive, Scope, Send

@@ -12,7 +12,7 @@ from dashboard.pages.attention.live import AttentionPage
 from dashboard.pages.attention.params import ALARMED, FILTERS, LATEST, AttentionParams
 from dashboard.pages.attention.queries import download as queries_download
 from dashboard.pages.attention.queries import ended_sessions, filters, wastes
-from dashboard.query_language.box import fault_of, query_box
+from dashboard.query_conditions.box import fault_of, query_box
 from dashboard.security.access import HtmxRequest, member, require
 from dashboard.security.list_exports import exports
 from dashboard.shared.saved_views.bar import opens_view, views_bar

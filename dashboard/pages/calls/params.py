@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from django.db.models import Case, F, Value, When
 from django.db.models.functions import Coalesce
 
-from dashboard.query_language.box import Parsed, parsed
+from dashboard.query_conditions.box import Parsed, parsed
 from dashboard.shared.session_filter import TOKENS
 from dashboard.shared.time_functions import microseconds
 from dashboard.web.filters import FilterPage

@@ -12,7 +12,7 @@ from dashboard.pages.calls.params import FILTERS, USUAL, Calls, Turns
 from dashboard.pages.calls.queries import calls as call_queries
 from dashboard.pages.calls.queries import download
 from dashboard.pages.calls.queries import turns as turn_queries
-from dashboard.query_language.box import fault_of, query_box
+from dashboard.query_conditions.box import fault_of, query_box
 from dashboard.security.access import member
 from dashboard.security.list_exports import exports
 from dashboard.web import links

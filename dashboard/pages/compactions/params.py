@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dashboard.query_language.box import parsed
+from dashboard.query_conditions.box import parsed
 from dashboard.query_language.choices import MenuKey, MenuKeys, chosen
 from dashboard.web.filters import Filter, FilterPage
 from dashboard.web.keyset import Cursor, Order

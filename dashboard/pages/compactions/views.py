@@ -17,7 +17,7 @@ from dashboard.pages.compactions.queries import detail as queries
 from dashboard.pages.compactions.queries import download as queries_download
 from dashboard.pages.compactions.queries import figures
 from dashboard.pages.compactions.queries import list as queries_list
-from dashboard.query_language.box import fault_of, query_box
+from dashboard.query_conditions.box import fault_of, query_box
 from dashboard.security.access import member
 from dashboard.security.list_exports import exports
 from dashboard.shared.saved_views.bar import opens_view, views_bar

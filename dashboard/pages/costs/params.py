@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from dashboard.query_conditions.box import parsed
 from dashboard.query_language import print_query
-from dashboard.query_language.box import parsed
 from dashboard.query_language.choices import MenuKey, MenuKeys, chosen, replace_value
 from dashboard.web import time_range
 from dashboard.web.filters import FilterPage

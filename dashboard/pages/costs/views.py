@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.pages.costs import csv_export, live, price_form, queries
 from dashboard.pages.costs.params import FILTERS, USUAL, CostsParams
-from dashboard.query_language.box import fault_of, query_box
+from dashboard.query_conditions.box import fault_of, query_box
 from dashboard.security.access import HtmxRequest, may, member, require
 from dashboard.security.actor import actor_of
 from dashboard.security.list_exports import exports

@@ -18,7 +18,7 @@ from dashboard.pages.evaluations.queries import download as queries_download
 from dashboard.pages.evaluations.queries import list as queries_list
 from dashboard.pages.evaluations.queries.comparison import turns_of
 from dashboard.pages.evaluations.queries.groups import groups
-from dashboard.query_language.box import fault_of, query_box
+from dashboard.query_conditions.box import fault_of, query_box
 from dashboard.security.access import HtmxRequest, may, member
 from dashboard.security.list_exports import exports
 from dashboard.shared.saved_views.bar import opens_view, views_bar

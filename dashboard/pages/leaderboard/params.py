@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from dashboard.query_language.box import parsed
+from dashboard.query_conditions.box import parsed
 from dashboard.web.filters import Filter, FilterPage
 from dashboard.web.lists.address import ListAddress, read_view
 from dashboard.web.query_params import Reading

@@ -14,8 +14,8 @@ from dashboard.pages.leaderboard.export_rows import HEADER, cells
 from dashboard.pages.leaderboard.leaderboard import Board, board
 from dashboard.pages.leaderboard.params import FILTERS, LeaderboardParams
 from dashboard.pages.leaderboard.queries import agents
-from dashboard.query_language.box import fault_of, parsed, query_box
-from dashboard.query_language.conditions import evaluation_condition, loop_condition
+from dashboard.query_conditions.box import fault_of, parsed, query_box
+from dashboard.query_conditions.conditions import evaluation_condition, loop_condition
 from dashboard.security.access import member
 from dashboard.security.list_exports import exports
 from dashboard.shared.saved_views.bar import opens_view, views_bar

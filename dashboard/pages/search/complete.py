@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
+from dashboard.query_conditions.queries import recorded_values
 from dashboard.query_language import completion
 from dashboard.query_language.completion import Item, Place
 from dashboard.query_language.parser import LENGTH_MAX
-from dashboard.query_language.queries import recorded_values
 from dashboard.security.access import member
 from dashboard.web.query_params import whole_number
 from recorder.models import Project

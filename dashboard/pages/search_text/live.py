@@ -14,7 +14,7 @@ from dashboard.live.paged_list import Fresh
 from dashboard.live.panel import Panel
 from dashboard.pages.search_text import queries
 from dashboard.pages.search_text.params import SearchParams
-from dashboard.query_language.conditions import positive_words
+from dashboard.query_language.words import positive_words
 from dashboard.web import links
 from dashboard.web.query_params import whole_number
 

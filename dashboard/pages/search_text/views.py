@@ -15,8 +15,8 @@ from dashboard.pages.search_text import grammar, queries
 from dashboard.pages.search_text.facets import facets, times
 from dashboard.pages.search_text.live import SearchPage
 from dashboard.pages.search_text.params import FILTERS, SearchParams
-from dashboard.query_language.box import fault_of, query_box
-from dashboard.query_language.queries import recorded_values
+from dashboard.query_conditions.box import fault_of, query_box
+from dashboard.query_conditions.queries import recorded_values
 from dashboard.security.access import member
 from dashboard.security.list_exports import exports
 from dashboard.shared.saved_views.bar import opens_view, views_bar

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dashboard.pages.sessions import old_parameters
+from dashboard.query_conditions.box import Parsed, parsed
 from dashboard.query_language import print_query
-from dashboard.query_language.box import Parsed, parsed
 from dashboard.query_language.choices import chosen
 from dashboard.shared.session_filter import SILENT, SORTS, Wanted
 from dashboard.web.filters import Filter, FilterPage

@@ -15,7 +15,7 @@ from dashboard.live.paged_list import OpenList, listing, newest
 from dashboard.pages.sessions import deletion, download, queries
 from dashboard.pages.sessions.live import FIGURES_MS, SESSIONS, SessionsPage
 from dashboard.pages.sessions.params import COLUMNS, FILTERS, VIEWS, Filters
-from dashboard.query_language.box import fault_of, query_box
+from dashboard.query_conditions.box import fault_of, query_box
 from dashboard.security.access import has, member, role
 from dashboard.security.list_exports import exports
 from dashboard.shared.saved_views.bar import opens_view, views_bar

@@ -19,8 +19,8 @@ from typing import Literal
 
 from django.db.models import Q
 
-from dashboard.query_language.conditions import positive_words, without_words
 from dashboard.query_language.nodes import And, Node, Or, Words
+from dashboard.query_language.words import positive_words, without_words
 from dashboard.shared.search.sessions import phrase_of, searchable
 from recorder.core.search.tokens import Phrase
 from recorder.models import Session

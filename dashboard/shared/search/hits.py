@@ -8,8 +8,8 @@ from datetime import datetime
 
 from django.db.models.functions import Coalesce
 
-from dashboard.query_language.conditions import positive_words
 from dashboard.query_language.nodes import Node
+from dashboard.query_language.words import positive_words
 from recorder.core.search.event_texts import texts_of
 from recorder.core.search.fold import decode_escapes
 from recorder.core.search.snippets import Searched, Snippet, pattern, snippet

@@ -16,8 +16,8 @@ from dashboard.pages.compactions.params import Filters as CompactionFilters
 from dashboard.pages.compactions.queries import list as compactions
 from dashboard.pages.evaluations.list_params import Filters as EvaluationFilters
 from dashboard.pages.evaluations.queries import list as evaluations
+from dashboard.query_conditions.conditions import session_condition
 from dashboard.query_language import parse
-from dashboard.query_language.conditions import session_condition
 from dashboard.query_language.keys import KEYS
 from dashboard.shared import durations
 from dashboard.shared.session_filter import Wanted, matching

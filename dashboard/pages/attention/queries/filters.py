@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from dashboard.pages.attention.params import KINDS, MENUS, AttentionParams
-from dashboard.query_language.box import parsed
+from dashboard.query_conditions.box import parsed
 from dashboard.web.filters import Menu, Option, options
 from recorder.models import Session
 

@@ -15,9 +15,9 @@ from django.db.models.functions import Coalesce
 
 from dashboard.live.paged_list import Listing, listing
 from dashboard.pages.calls.params import CALL_SORTS, Calls
+from dashboard.query_conditions.conditions import tool_call_condition
 from dashboard.query_language import print_query
 from dashboard.query_language.choices import is_valid, replace_value
-from dashboard.query_language.conditions import tool_call_condition
 from dashboard.web import links
 from dashboard.web.time_range import time_range
 from recorder.models import Project, Session, ToolCall

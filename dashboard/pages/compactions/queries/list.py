@@ -11,9 +11,9 @@ from django.db.models.functions import Coalesce, Least
 
 from dashboard.compaction_analysis.queries.passes import CompactionEffect, listed, passes, shown
 from dashboard.pages.compactions.params import COLUMNS, MENUS, Filters
-from dashboard.query_language.box import parsed
-from dashboard.query_language.conditions import compaction_condition
-from dashboard.query_language.queries.compactions import AGENT, CONFIG
+from dashboard.query_conditions.box import parsed
+from dashboard.query_conditions.conditions import compaction_condition
+from dashboard.query_conditions.queries.compactions import AGENT, CONFIG
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.web.filters import Menu, config_options, options
 from dashboard.web.time_range import time_range

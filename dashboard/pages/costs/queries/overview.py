@@ -25,7 +25,7 @@ from dashboard.pages.costs.params import MENUS, CostsParams, Period
 from dashboard.pages.costs.queries import records, spending
 from dashboard.pages.costs.queries.unpriced_models import Unpriced, unpriced
 from dashboard.pages.costs.totals import UsageTotals
-from dashboard.query_language.box import parsed
+from dashboard.query_conditions.box import parsed
 from dashboard.shared import durations
 from dashboard.shared.config_labels import chips
 from dashboard.shared.durations import SAMPLE_OF_CONFIG, SAMPLE_OF_PROJECT, Duration

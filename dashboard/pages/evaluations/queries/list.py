@@ -10,8 +10,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from dashboard.pages.evaluations.list_params import COLUMNS, MENUS, VERDICTS, Filters
 from dashboard.pages.evaluations.queries.groups import BEGAN, Branch, Group, began_at, groups
-from dashboard.query_language.box import parsed
-from dashboard.query_language.conditions import evaluation_condition
+from dashboard.query_conditions.box import parsed
+from dashboard.query_conditions.conditions import evaluation_condition
 from dashboard.rendering.number_format import NONE, money
 from dashboard.shared.config_labels import chips
 from dashboard.shared.costs import Cost

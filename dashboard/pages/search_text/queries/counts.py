@@ -18,8 +18,8 @@ from django.db.models import QuerySet
 from dashboard.live.paged_list import Count
 from dashboard.pages.search_text.params import SearchParams
 from dashboard.pages.search_text.queries.hits_by_kind import by_kind
+from dashboard.query_conditions.box import Parsed
 from dashboard.query_language import print_query
-from dashboard.query_language.box import Parsed
 from dashboard.query_language.choices import choose, chosen
 from dashboard.query_language.nodes import Node
 from dashboard.shared.compiled_query import compiled

@@ -9,7 +9,7 @@ from datetime import datetime
 from dashboard.live.paged_list import Count, count
 from dashboard.live.paged_list import newest as newest_row
 from dashboard.pages.search_text.params import SearchParams
-from dashboard.query_language.conditions import positive_words
+from dashboard.query_language.words import positive_words
 from dashboard.shared.search.sessions import phrase_of
 from recorder.models import Session
 from recorder.search import queries

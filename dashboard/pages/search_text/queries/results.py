@@ -12,8 +12,8 @@ from django.db.models import Count, F, Min, QuerySet
 from dashboard.pages.search_text.highlights import Part, parts
 from dashboard.pages.search_text.kinds import KINDS, Kind
 from dashboard.pages.search_text.params import SearchParams
-from dashboard.query_language.box import Parsed
-from dashboard.query_language.conditions import positive_words
+from dashboard.query_conditions.box import Parsed
+from dashboard.query_language.words import positive_words
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.search import hits as recorded_hits

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dashboard.pages.costs.live import figures_panel
 from dashboard.pages.costs.params import CostsParams
 from dashboard.pages.costs.queries import page
-from dashboard.query_language.box import parsed
+from dashboard.query_conditions.box import parsed
 from recorder.access import tokens
 from recorder.models import Session, SessionLabel
 from tests.dashboard.pages.costs.conftest import config, loop

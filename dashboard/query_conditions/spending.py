@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dashboard.query_language.conditions import combined, session_leaf
+from dashboard.query_conditions.conditions import combined, session_leaf
+from dashboard.query_conditions.queries import loops, turns
+from dashboard.query_conditions.queries.context import EVERYTHING, Context
+from dashboard.query_conditions.queries.subqueries import loops as loops_of_session
+from dashboard.query_conditions.queries.subqueries import with_loops
 from dashboard.query_language.nodes import And, Condition, Node, Not, Or, Words
 from dashboard.query_language.printer import conjunction
-from dashboard.query_language.queries import loops, turns
-from dashboard.query_language.queries.context import EVERYTHING, Context
-from dashboard.query_language.queries.subqueries import loops as loops_of_session
-from dashboard.query_language.queries.subqueries import with_loops
 from dashboard.shared.spending import scope
 from dashboard.shared.spending.scope import Scope
 

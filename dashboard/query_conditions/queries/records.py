@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from django.contrib.auth.models import User
 from django.db.models import Q
 
-from dashboard.query_language.queries.context import any_of
+from dashboard.query_conditions.queries.context import any_of
 from recorder.models import LoopRecord, Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dashboard.query_conditions.queries.context import Context
     from dashboard.query_language.nodes import Condition
-    from dashboard.query_language.queries.context import Context
 
 
 def reader_of(user: int) -> User | None:

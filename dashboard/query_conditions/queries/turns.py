@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
-from dashboard.query_language.queries import loops
-from dashboard.query_language.queries.context import EVERYTHING, NOTHING, text
-from dashboard.query_language.queries.records import of_loops
+from dashboard.query_conditions.queries import loops
+from dashboard.query_conditions.queries.context import EVERYTHING, NOTHING, text
+from dashboard.query_conditions.queries.records import of_loops
 
 if TYPE_CHECKING:
+    from dashboard.query_conditions.queries.context import Context
     from dashboard.query_language.nodes import Condition
-    from dashboard.query_language.queries.context import Context
 
 SUMMED = ("agent", "model", "provider", "config")  # rollups have a column for them
 OF_LOOP = ("loop", "role", "branch")

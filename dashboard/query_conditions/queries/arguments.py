@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
-from dashboard.query_language.queries.context import any_of, contains
-from dashboard.query_language.queries.subqueries import calls as calls_of_session
-from dashboard.query_language.queries.subqueries import with_calls
+from dashboard.query_conditions.queries.context import any_of, contains
+from dashboard.query_conditions.queries.subqueries import calls as calls_of_session
+from dashboard.query_conditions.queries.subqueries import with_calls
 from recorder.core.search.event_texts import flat
 from recorder.core.search.fold import decode_escapes
 from recorder.core.search.tokens import Phrase, is_short_prefix, query_tokens
@@ -28,8 +28,8 @@ from recorder.search.documents import decode
 from recorder.search.match import Match
 
 if TYPE_CHECKING:
+    from dashboard.query_conditions.queries.context import Context
     from dashboard.query_language.nodes import Condition
-    from dashboard.query_language.queries.context import Context
     from recorder.core.records import Json
     from recorder.search.queries import Found
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Exists, OuterRef, Q
 
+from dashboard.query_conditions.queries.context import NOTHING, boolean, text
 from dashboard.query_language.keys import METADATA
-from dashboard.query_language.queries.context import NOTHING, boolean, text
 from recorder.core.content.labels import label_text
 from recorder.models import LoopRecord, ParallelGroupRecord, SessionLabel, ToolCall
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
+    from dashboard.query_conditions.queries.context import Context
     from dashboard.query_language.nodes import Condition
-    from dashboard.query_language.queries.context import Context
 
 
 def loops() -> QuerySet[LoopRecord]:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Exists, OuterRef, Q
 
-from dashboard.query_language import values
-from dashboard.query_language.queries import arguments, has, marks, sessions
-from dashboard.query_language.queries.context import (
+from dashboard.query_conditions.queries import arguments, has, marks, sessions
+from dashboard.query_conditions.queries.context import (
     NOTHING,
     age,
     amount,
@@ -21,8 +20,9 @@ from dashboard.query_language.queries.context import (
     text,
     until,
 )
-from dashboard.query_language.queries.records import of_words
-from dashboard.query_language.queries.subqueries import branch
+from dashboard.query_conditions.queries.records import of_words
+from dashboard.query_conditions.queries.subqueries import branch
+from dashboard.query_language import values
 from dashboard.shared.session_filter import CACHED, TOKENS
 from dashboard.shared.session_state import OPEN, stale
 from recorder.models import UNFINISHED, Approval, ChildLoopRef, Session, ToolCall, Waste
@@ -30,8 +30,8 @@ from recorder.models import UNFINISHED, Approval, ChildLoopRef, Session, ToolCal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dashboard.query_conditions.queries.context import Context
     from dashboard.query_language.nodes import Condition
-    from dashboard.query_language.queries.context import Context
 
 COUNTS = {
     "turns": "turns",

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from dashboard.query_conditions.conditions import evaluation_condition
 from dashboard.query_language import parse
-from dashboard.query_language.conditions import evaluation_condition
 from dashboard.shared.costs import group_totals
 from recorder.models import ParallelGroupRecord
 from tests.dashboard.pages.evaluations.branches import branch, end, judge, loop_id, start

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
+from dashboard.query_conditions.conditions import search_condition, session_condition
+from dashboard.query_conditions.queries.context import NOTHING
+from dashboard.query_conditions.queries.records import reader_of
+from dashboard.query_conditions.spending import spending_scope
 from dashboard.query_language import QueryError, parse
-from dashboard.query_language.conditions import search_condition, session_condition
 from dashboard.query_language.nodes import And, Condition, Node, Not, Or
-from dashboard.query_language.queries.context import NOTHING
-from dashboard.query_language.queries.records import reader_of
-from dashboard.query_language.spending import spending_scope
 from dashboard.shared.spending import scope
 from dashboard.web.filters import Search
 from dashboard.web.lists.download import Fault

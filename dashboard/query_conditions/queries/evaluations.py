@@ -19,11 +19,8 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce
 
-from dashboard.query_language import values
-from dashboard.query_language.keys import STATES
-from dashboard.query_language.nodes import Condition
-from dashboard.query_language.queries import has, marks, sessions
-from dashboard.query_language.queries.context import (
+from dashboard.query_conditions.queries import has, marks, sessions
+from dashboard.query_conditions.queries.context import (
     EVERYTHING,
     NOTHING,
     age,
@@ -34,9 +31,12 @@ from dashboard.query_language.queries.context import (
     since,
     until,
 )
-from dashboard.query_language.queries.loops import in_stale_session
-from dashboard.query_language.queries.records import of_words
-from dashboard.query_language.queries.subqueries import won_by
+from dashboard.query_conditions.queries.loops import in_stale_session
+from dashboard.query_conditions.queries.records import of_words
+from dashboard.query_conditions.queries.subqueries import won_by
+from dashboard.query_language import values
+from dashboard.query_language.keys import STATES
+from dashboard.query_language.nodes import Condition
 from dashboard.shared.session_filter import CACHED, TOKENS
 from recorder.models import LoopRecord, ParallelGroupRecord
 
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
     from django.db.models.expressions import Combinable
 
+    from dashboard.query_conditions.queries.context import Context
     from dashboard.query_language.nodes import Operator
-    from dashboard.query_language.queries.context import Context
 
 WHOLE = BigIntegerField()
 

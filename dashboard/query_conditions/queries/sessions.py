@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
-from dashboard.query_language import values
-from dashboard.query_language.keys import METADATA, SCORE, STATES
-from dashboard.query_language.queries import arguments, marks
-from dashboard.query_language.queries.context import (
+from dashboard.query_conditions.queries import arguments, marks
+from dashboard.query_conditions.queries.context import (
     NOTHING,
     age,
     amount,
@@ -23,8 +21,8 @@ from dashboard.query_language.queries.context import (
     text,
     until,
 )
-from dashboard.query_language.queries.has import has, with_waste
-from dashboard.query_language.queries.subqueries import (
+from dashboard.query_conditions.queries.has import has, with_waste
+from dashboard.query_conditions.queries.subqueries import (
     branch,
     calls,
     labelled,
@@ -34,6 +32,8 @@ from dashboard.query_language.queries.subqueries import (
     with_loops,
     won_by,
 )
+from dashboard.query_language import values
+from dashboard.query_language.keys import METADATA, SCORE, STATES
 from dashboard.shared.search.sessions import has_words, is_titled
 from dashboard.shared.session_filter import CACHED, TOKENS, has_id, has_status
 from dashboard.shared.session_state import OPEN, live
@@ -42,8 +42,8 @@ from recorder.core.sources import RUNTIMES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dashboard.query_conditions.queries.context import Context
     from dashboard.query_language.nodes import Condition, Words
-    from dashboard.query_language.queries.context import Context
 
 COUNTS = {
     "turns": "turns",

@@ -3,9 +3,9 @@
 import pytest
 from django.utils import timezone
 
+from dashboard.query_conditions.queries.context import EVERYTHING
+from dashboard.query_conditions.spending import spending_scope
 from dashboard.query_language import parse
-from dashboard.query_language.queries.context import EVERYTHING
-from dashboard.query_language.spending import spending_scope
 from dashboard.shared.spending import scope
 
 pytestmark = pytest.mark.django_db

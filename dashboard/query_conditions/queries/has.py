@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
+from dashboard.query_conditions.queries import marks
+from dashboard.query_conditions.queries.context import EVERYTHING, any_of
+from dashboard.query_conditions.queries.subqueries import calls, loops, with_calls, with_loops
 from dashboard.query_language.keys import METADATA
-from dashboard.query_language.queries import marks
-from dashboard.query_language.queries.context import EVERYTHING, any_of
-from dashboard.query_language.queries.subqueries import calls, loops, with_calls, with_loops
 from recorder.models import SessionLabel, Waste
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dashboard.query_conditions.queries.context import Context
     from dashboard.query_language.nodes import Condition
-    from dashboard.query_language.queries.context import Context
 
 COUNTED = {  # word, and the column of sessions that counts it
     "error": "errors",

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from django.db.models import BigIntegerField, Case, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce, NullIf
 
-from dashboard.query_language.queries.context import text
+from dashboard.query_conditions.queries.context import text
 from recorder.models import Compaction, Turn
 
 if TYPE_CHECKING:
+    from dashboard.query_conditions.queries.context import Context
     from dashboard.query_language.nodes import Condition
-    from dashboard.query_language.queries.context import Context
 
 _BEFORE = Turn.objects.filter(loop=OuterRef("loop"), state="done", end_event__lt=OuterRef("start_event"))
 _BEFORE = _BEFORE.order_by("-ordinal")

@@ -8,13 +8,13 @@ from django.contrib.auth.models import User
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.query_language import parse, print_query
-from dashboard.query_language.conditions import (
+from dashboard.query_conditions.conditions import (
     evaluation_condition,
     loop_condition,
     session_condition,
     tool_call_condition,
 )
+from dashboard.query_language import parse, print_query
 from dashboard.query_language.keys import KEYS
 from dashboard.query_language.nodes import And, Not, Or
 from dashboard.shared.config_labels import chips

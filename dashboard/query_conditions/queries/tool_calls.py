@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
-from dashboard.query_language.queries import arguments
-from dashboard.query_language.queries.context import age, boolean, lasted, since, text, until
-from dashboard.query_language.queries.loops import in_stale_session
+from dashboard.query_conditions.queries import arguments
+from dashboard.query_conditions.queries.context import age, boolean, lasted, since, text, until
+from dashboard.query_conditions.queries.loops import in_stale_session
 from dashboard.shared.session_state import is_stale
 from recorder.models import LoopRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dashboard.query_conditions.queries.context import Context
     from dashboard.query_language.nodes import Condition
-    from dashboard.query_language.queries.context import Context
     from recorder.models import Session, ToolCall
 
 STATES = {"done": "completed", "cut": "aborted"}  # how a call's state is shown; others as they are

@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from dashboard.query_conditions.conditions import loop_condition, session_condition, tool_call_condition
+from dashboard.query_conditions.queries import arguments
 from dashboard.query_language import parse
-from dashboard.query_language.conditions import loop_condition, session_condition, tool_call_condition
-from dashboard.query_language.queries import arguments
 from recorder.core.search.event_texts import HEAD_BYTES
 from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import LoopRecord, Project, Session, ToolCall

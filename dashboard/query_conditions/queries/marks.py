@@ -12,9 +12,9 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Left
 from django.db.models.lookups import Exact
 
+from dashboard.query_conditions.queries.context import LOOKUPS, NOTHING, boolean, contains
 from dashboard.query_language import values
 from dashboard.query_language.keys import SCORE
-from dashboard.query_language.queries.context import LOOKUPS, NOTHING, boolean, contains
 from recorder.models import Note, Pin, SessionLabel
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
 
+    from dashboard.query_conditions.queries.context import Context
     from dashboard.query_language.nodes import Condition
-    from dashboard.query_language.queries.context import Context
 
     Of = Callable[[QuerySet[Note]], Q]
 

@@ -4,8 +4,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from dashboard.query_conditions.conditions import evaluation_condition, loop_condition, session_condition
 from dashboard.query_language import parse
-from dashboard.query_language.conditions import evaluation_condition, loop_condition, session_condition
 from recorder.models import LoopRecord, ParallelGroupRecord, Project, ScoreDefinition, Session
 from recorder.notes.targets import Target, find
 from recorder.notes.write import Author, add_bookmark, add_note, give_score
