@@ -168,7 +168,7 @@ def test_a_store_gives_only_what_is_new(project, store):
         approval_type="once",
         task_id="7c26847f-0316-409e-bbbb-e9eaa8948c89",
     )
-    assert "1 new events" in bring_in(store)
+    assert "1 new event\n" in bring_in(store)
     assert Session.objects.get(session_id=SLACK).waiting == 0
 
 
