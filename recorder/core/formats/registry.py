@@ -86,7 +86,7 @@ SENT: tuple[str, ...] = tuple(each.name for each in FORMATS if each.is_sent)
 READERS: Mapping[str, MakeReader] = {each.name: each.reader for each in FORMATS if each.reader}
 SOURCE_OF: Mapping[str, str] = {each.name: each.source for each in FORMATS}
 # Formats whose end of stream may change the records of other producers: their transcripts share lines.
-SETTLED = frozenset(("claude-code", "gemini-cli", "opencode", "pi"))
+SETTLED = frozenset(("claude-code", "codex", "gemini-cli", "opencode", "pi"))
 
 
 def detect(first: Mapping[str, object]) -> str | None:

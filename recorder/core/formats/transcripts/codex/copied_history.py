@@ -1,8 +1,12 @@
 """The history of its origin with which the rollout of a fork or of a forked sub-agent begins.
 
 The copies are written in one burst, with the time of the fork or their own earlier times. A turn id of
-version 7 has the time of its task. Where ids have none, a task is the fork's own if it, or its first answer,
-comes later than the burst: its lines are held until that shows.
+version 7 has the time of its task. Where ids have none, a task is the fork's own if it comes later than the
+burst.
+
+A copied task that has a key (`task_keys`) is read as any other: where its origin is known, it is recorded
+there. One without a key is left out; whether it is the fork's own may show with its first answer: its lines
+are held until then.
 
 A session of another agent that Codex imported is copied history too: the ids of its tasks say so.
 """
@@ -10,10 +14,10 @@ A session of another agent that Codex imported is copied history too: the ids of
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import cast
 
-from recorder.core.formats.base import Fields, object_field, parse_time, text_field
+from recorder.core.formats.base import Fields, format_time, object_field, parse_time, text_field
 from recorder.core.formats.transcripts.codex.record_types import STARTS
 from recorder.core.formats.transcripts.fields import is_context, text_of
 from recorder.core.records import Json
@@ -35,6 +39,8 @@ class CopiedHistory:
         self._is_marked = bool(stored.get("marked"))  # a copied line marks the start of a task
         self._held = cast("list[Fields]", stored.get("held") or [])
         self._is_imported = bool(stored.get("imported"))
+        self.is_read = bool(stored.get("read"))  # the copied task that goes on is read
+        self._task_at = text_field(stored, "at")  # its time, if its lines have that of the fork
 
     def dump(self) -> Fields:
         """Return the state as JSON; {} once the first task of the fork has begun."""
@@ -44,7 +50,8 @@ class CopiedHistory:
         if not self._is_open:
             return {"began": self._began} if self._began else {}
         found: Fields = {"began": self._began, "copied": self._began, "last": self._last}
-        return found | {"marked": self._is_marked, "held": cast("Json", self._held)}
+        found |= {"marked": self._is_marked, "held": cast("Json", self._held)}
+        return found | ({"read": True, "at": self._task_at} if self.is_read else {})
 
     def note_head(self, began: str, *, is_fork: bool) -> None:
         """Note the head of the rollout; behind that of a fork the copied history begins."""
@@ -54,35 +61,55 @@ class CopiedHistory:
         """Note the head of the origin, which is the first copied line."""
         self._is_open, self._last = True, at
 
-    def own_lines(self, line: Fields, now: str) -> list[Fields]:
-        """Return the lines to read: none for a copy, else this one behind those that were held."""
+    def is_imported(self, turn: str) -> bool:
+        """Return whether a task is of another agent."""
+        return turn.startswith(_IMPORTED)
+
+    def copies(self, line: Fields, now: str) -> bool:
+        """Return whether a line that starts a task is a copy, as far as it shows."""
+        if not self._is_open:
+            return False
+        turn = _UUID7.fullmatch(text_field(object_field(line, "payload"), "turn_id"))
+        began = parse_time(self._began)
+        if turn and began is not None:
+            return _time_of(turn) < began.timestamp() * 1000 - 1
+        return self._is_early(now) or not self._is_later(now)
+
+    def lines_to_read(self, line: Fields, now: str, *, has_key: bool) -> list[Fields]:
+        """Return the lines to read: none for a copy without a key, else this one behind those held."""
         payload = object_field(line, "payload")
         if text_field(payload, "type") in STARTS:
-            self._is_imported = text_field(payload, "turn_id").startswith(_IMPORTED)
+            self._is_imported = self.is_imported(text_field(payload, "turn_id"))
         if self._is_imported or not self._is_open:
             return [] if self._is_imported else [line]
-        at, began, last = parse_time(now), parse_time(self._began), parse_time(self._last)
-        is_later = at is not None and last is not None and at - last > _BURST
-        is_early = at is not None and began is not None and at < began
+        is_copy, is_later, is_early = self.copies(line, now), self._is_later(now), self._is_early(now)
         self._last = now
         if self._begins_task(line):
-            turn = _UUID7.fullmatch(text_field(payload, "turn_id"))
-            if turn and began is not None:
-                return self._close(line) if _time_of(turn) >= began.timestamp() * 1000 - 1 else []
-            if is_later and not is_early:
+            if not is_copy:
                 return self._close(line)
-            self._held = [] if is_early else [line]
-            return []
-        if self._held and is_later:
+            turn = _UUID7.fullmatch(text_field(payload, "turn_id"))
+            self.is_read, self._task_at = has_key, _time_text(turn) if turn and not is_early else ""
+            self._held = [line] if not (has_key or turn or is_early) else []
+        elif self._held and is_later:
             return self._close(*self._held, line)
-        if _is_answer(line) or len(self._held) >= HELD_MAX:
+        elif _is_answer(line) or len(self._held) >= HELD_MAX:
             self._held = []
         elif self._held:
             self._held.append(line)
-        return []
+        return [line | ({"timestamp": self._task_at} if self._task_at else {})] if self.is_read else []
+
+    def _is_later(self, now: str) -> bool:
+        """Return whether a line comes later than the burst."""
+        at, last = parse_time(now), parse_time(self._last)
+        return at is not None and last is not None and at - last > _BURST
+
+    def _is_early(self, now: str) -> bool:
+        """Return whether a line is from before the fork."""
+        at, began = parse_time(now), parse_time(self._began)
+        return at is not None and began is not None and at < began
 
     def _close(self, *lines: Fields) -> list[Fields]:
-        self._is_open, self._held, self._began = False, [], ""
+        self._is_open, self._held, self._began, self.is_read = False, [], "", False
         return [*lines]
 
     def _begins_task(self, line: Fields) -> bool:
@@ -96,6 +123,15 @@ class CopiedHistory:
             return False
         is_message = name == "message" and payload.get("role") == "user"
         return name == "user_message" or (is_message and not is_context(text_of(payload.get("content"))))
+
+
+def has_time(turn: str) -> bool:
+    """Return whether the id of a task has its time: no other task has it."""
+    return _UUID7.fullmatch(turn) is not None
+
+
+def _time_text(turn: re.Match[str]) -> str:
+    return format_time(datetime.fromtimestamp(_time_of(turn) / 1000, UTC))
 
 
 def _time_of(turn: re.Match[str]) -> int:

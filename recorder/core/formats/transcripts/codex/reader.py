@@ -12,20 +12,18 @@ from __future__ import annotations
 from datetime import datetime
 from typing import cast
 
-from recorder.core.events.fields import is_id
 from recorder.core.formats.base import (
     Fields,
     NextLoop,
     Translation,
     object_field,
-    parse_time,
     text_field,
 )
 from recorder.core.formats.transcripts.codex.copied_history import CopiedHistory
+from recorder.core.formats.transcripts.codex.heads import AGENT, Thread, head_of
 from recorder.core.formats.transcripts.codex.items import (
     HOSTED,
     QUESTION,
-    about_of,
     agent_id,
     blocks_of,
     compaction_summary,
@@ -35,17 +33,18 @@ from recorder.core.formats.transcripts.codex.items import (
 )
 from recorder.core.formats.transcripts.codex.older_lines import OlderLines
 from recorder.core.formats.transcripts.codex.prompt_pairs import PromptPairs
-from recorder.core.formats.transcripts.codex.record_types import ENDS, STARTS, TYPES
-from recorder.core.formats.transcripts.codex.spawned_agents import SpawnedAgents
+from recorder.core.formats.transcripts.codex.record_types import ENDS, STARTS, TYPES, translation_of
+from recorder.core.formats.transcripts.codex.spawned_agents import SpawnedAgents, caller_of
 from recorder.core.formats.transcripts.codex.standing_tasks import StandingTasks
+from recorder.core.formats.transcripts.codex.task_keys import TaskKeys
 from recorder.core.formats.transcripts.codex.usage_reports import USAGE, UsageReports
-from recorder.core.formats.transcripts.fields import before, first_valid_id, is_context, loop_id, time_text
+from recorder.core.formats.transcripts.fields import before, is_context, loop_id, time_text
 from recorder.core.formats.transcripts.line_loops import keep_unknown, loop_of_line
 from recorder.core.formats.transcripts.open_loop import OpenLoop
+from recorder.core.formats.transcripts.repeats import LineKey
 from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
-AGENT = "codex"
 _PROMPT = "prompt"
 _BY_USER = frozenset(("interrupted", "user_interrupted"))  # reasons of an abort
 _SPAWNED = frozenset(("item_completed", "collab_agent_spawn_end"))  # may name the sub-agent of a call
@@ -56,19 +55,16 @@ class CodexReader:
 
     def __init__(self, state: Json, _key: str, _next_loop: NextLoop) -> None:
         stored = state if isinstance(state, dict) else {}
-        self._session = text_field(stored, "session")
-        self._thread = text_field(stored, "thread")
-        self._parent = text_field(stored, "parent")  # thread that spawned this one; "": none
-        self._agent = text_field(stored, "agent") or AGENT
-        self._about = object_field(stored, "about")
+        self._thread = Thread.load(stored)
         self._tasks = int(cast("int", stored.get("tasks") or 0))
         self._answers = int(cast("int", stored.get("answers") or 0))
-        self._model, self._provider = text_field(stored, "model"), text_field(stored, "provider")
+        self._model = text_field(stored, "model")
         self._older = OlderLines(stored)
         self._bare_tasks = int(cast("int", stored.get("bare_tasks") or 0))
         self._has_records = bool(stored.get("records"))
         self._is_counted = bool(stored.get("counted"))  # the open answer has its usage, so it is complete
         self._history = CopiedHistory(object_field(stored, "fork"))
+        self._keys = TaskKeys.load(stored)
         self._reports = UsageReports(stored)
         self._has_base = bool(stored.get("base"))  # its sums go on from those of another rollout
         # Whether lines mark the tasks.
@@ -86,20 +82,16 @@ class CodexReader:
     @property
     def state(self) -> Json:
         return {
-            "session": self._session,
-            "thread": self._thread,
-            "parent": self._parent,
-            "agent": self._agent,
-            "about": self._about,
+            **self._thread.dump(),
             "tasks": self._tasks,
             "answers": self._answers,
             "model": self._model,
-            "provider": self._provider,
             **self._older.dump(),
             "bare_tasks": self._bare_tasks,
             "records": self._has_records,
             "counted": self._is_counted,
             "fork": self._history.dump(),
+            "keys": self._keys.dump(),
             **self._reports.dump(),
             "base": self._has_base,
             "marked": self._is_marked,
@@ -116,20 +108,54 @@ class CodexReader:
         line = self._older.in_envelope(line)
         kind, payload = text_field(line, "type"), object_field(line, "payload")
         now = time_text(line.get("timestamp"), at)
-        name = text_field(payload, "type")
-        reading = Translation(f"{kind} {name}".strip() or "line", timestamp=parse_time(line.get("timestamp")))
         if kind == "session_meta":
             self._meta(payload, now)
-        elif lines := self._history.own_lines(line, now):
-            reading.events = [event for each in lines for event in self._events(each, at)]
+            lines = []
         else:
-            self._note_copy(kind, name, payload)
-            reading.session_id, reading.loop_id, reading.covers = self._session, before(self._thread), ""
-            return reading
+            has_key = self._keys.key_of(line, self._history, now) is not None
+            lines = self._history.lines_to_read(line, now, has_key=has_key)
+            self._keys.note(line, is_elsewhere=False)
+            if not lines or self._keys.is_elsewhere:
+                return self._copy(line)
+            self._has_base = self._has_base and not self._history.is_read  # then its sums begin here
+        reading = translation_of(line)
+        reading.events = [event for each in lines for event in self._events(each, at)]
         if kind not in TYPES:
             keep_unknown(reading, line, self._types)
-        reading.session_id, reading.covers = self._session or None, self._thread or None
-        reading.loop_id = loop_of_line(self._loop, reading.events, self._thread)
+        reading.session_id, reading.covers = self._thread.session or None, self._thread.name or None
+        reading.loop_id = loop_of_line(self._loop, reading.events, self._thread.name)
+        return reading
+
+    def key_of(self, line: Fields) -> LineKey | None:
+        """Return the key of a line that starts a task; what follows is where that is."""
+        return self._keys.key_of(line, self._history, text_field(line, "timestamp"))
+
+    def continues(self, line: Fields) -> bool:
+        return self._keys.continues(line)
+
+    @property
+    def open_loops(self) -> list[OpenLoop]:
+        return [] if self._loop is None or self._loop.is_over else [self._loop]
+
+    def session_of(self, _line: Fields) -> str:
+        return self._thread.session
+
+    def repeat(self, line: Fields, at: datetime) -> Translation:
+        """Return the translation of the start of a task that is recorded elsewhere: history."""
+        self._history.lines_to_read(line, time_text(line.get("timestamp"), at), has_key=True)
+        self._keys.note(line, is_elsewhere=True)
+        return self._copy(line)
+
+    def _copy(self, line: Fields) -> Translation:
+        """Return the translation of a copied line. The own tasks of a fork go on from what it says."""
+        kind, payload = text_field(line, "type"), object_field(line, "payload")
+        if kind == "token_usage_record" or text_field(payload, "type") == "token_count":
+            self._reports.note(payload)
+        if kind == "turn_context":
+            self._model = text_field(payload, "model") or self._model
+        reading = translation_of(line)
+        reading.session_id, reading.loop_id = self._thread.session, before(self._thread.name)
+        reading.covers = ""
         return reading
 
     def _events(self, line: Fields, at: datetime) -> list[Fields]:
@@ -159,28 +185,16 @@ class CodexReader:
 
     def _meta(self, payload: Fields, now: str) -> None:
         """Take the head of the rollout; another one behind it begins the copied history of its origin."""
-        if self._session and text_field(payload, "id") not in ("", self._thread) and not self._tasks:
+        head = head_of(payload)
+        if self._thread.session and head.thread not in ("", self._thread.name) and not self._tasks:
             self._history.note_origin(now)
-        thread = text_field(payload, "id")
-        spawn = object_field(object_field(object_field(payload, "source"), "subagent"), "thread_spawn")
-        parent = text_field(spawn, "parent_thread_id") or text_field(payload, "parent_thread_id")
-        session = text_field(payload, "session_id") or parent or thread
-        if self._session or not is_id(session):
+            self._keys.note_copied_head(head)
+        if self._thread.session or not head.session:
             return
-        self._has_base = bool(text_field(payload, "forked_from_id") or payload.get("history_base"))
-        is_fork = self._has_base and not payload.get("history_base")
-        self._history.note_head(text_field(payload, "timestamp") or now, is_fork=is_fork)
-        self._session, self._thread, self._parent = session, thread, parent
-        self._provider = text_field(payload, "model_provider")
-        self._agent = first_valid_id(payload.get("agent_nickname"), spawn.get("agent_nickname"), AGENT)
-        self._about = about_of(payload)
-
-    def _note_copy(self, kind: str, name: str, payload: Fields) -> None:
-        """Take what the own tasks of a fork go on from."""
-        if name == "token_count" or kind == "token_usage_record":
-            self._reports.note(payload)
-        if kind == "turn_context":
-            self._model = text_field(payload, "model") or self._model
+        self._has_base = bool(head.origin) or head.has_base
+        self._history.note_head(text_field(payload, "timestamp") or now, is_fork=head.is_copy)
+        self._keys.note_head(head)
+        self._thread = Thread.of_head(head, payload)
 
     def _message(self, name: str, payload: Fields, now: str) -> list[Fields]:
         if name in STARTS:
@@ -198,7 +212,7 @@ class CodexReader:
     def _ended(self, loop: OpenLoop, name: str, payload: Fields, now: str) -> list[Fields]:
         if name == "turn_aborted":
             reason = text_field(payload, "reason")
-            outcome = "cancelled" if reason in _BY_USER and not self._parent else "aborted"
+            outcome = "cancelled" if reason in _BY_USER and not self._thread.parent else "aborted"
             return self._finish(loop, now, outcome, "" if outcome == "cancelled" else reason or "aborted")
         error = text_field(object_field(payload, "error"), "message")
         events: list[Fields] = []
@@ -241,27 +255,18 @@ class CodexReader:
 
     def _begin(self, payload: Fields, now: str) -> list[Fields]:
         events = self._loop.end(self._loop.at or now) if self._loop is not None else []
-        if not self._session:
-            self._session = self._thread = text_field(payload, "turn_id") or "codex"
-        is_child = self._thread != self._session
-        name = self._thread if is_child and not self._tasks else payload.get("turn_id")
+        thread = self._thread
+        if not thread.session:
+            thread.session = thread.name = text_field(payload, "turn_id") or AGENT
+        is_child = thread.name != thread.session
+        name = thread.name if is_child and not self._tasks else payload.get("turn_id")
         self._tasks += 1
         self._spawned, self._end = SpawnedAgents(), []
-        self._loop = OpenLoop(self._session, loop_id(self._session, name))
+        self._loop = OpenLoop(thread.session, loop_id(thread.session, name))
         more = self._standing.begin(self._loop.loop_id)
-        if caller := self._caller(object_field(payload, "turn_attribution")):
+        if caller := caller_of(thread, object_field(payload, "turn_attribution")):
             more |= {"parent_loop_id": caller, "is_sub_agent": True}
-        return events + self._loop.start(self._agent, now, self._about, adopts=before(self._thread), **more)
-
-    def _caller(self, attribution: Fields) -> str:
-        """Return the loop that started a task of a sub-agent; "" if it is not known.
-
-        That of another sub-agent is the first one of its thread, which has the name of the thread.
-        """
-        if self._parent and self._parent != self._session:
-            return loop_id(self._session, self._parent)
-        task = text_field(attribution, "parent_turn_id") if self._parent else ""
-        return loop_id(self._session, task) if task else ""
+        return events + self._loop.start(thread.agent, now, thread.about, adopts=before(thread.name), **more)
 
     def _item(self, name: str, payload: Fields, now: str) -> list[Fields]:
         if name == "message" and payload.get("role") == "user":
@@ -342,4 +347,4 @@ class CodexReader:
         return [] if loop is None else loop.compaction(now, None, compaction_summary(payload))
 
     def _head(self) -> dict[str, str]:
-        return {"model": self._model, "provider": self._provider, "stop": "stop"}
+        return {"model": self._model, "provider": self._thread.provider, "stop": "stop"}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from recorder.core.formats.base import Fields, Translation, object_field, parse_time, text_field
+
 TYPES = frozenset(
     (
         *("session_meta", "response_item", "event_msg", "turn_context", "token_usage_record"),
@@ -20,3 +22,9 @@ def detects(line: Mapping[str, object]) -> bool:
     if "instructions" in line and "git" in line and "id" in line:  # the head of an older release
         return True
     return line.get("type") in TYPES and isinstance(line.get("payload"), dict) and "timestamp" in line
+
+
+def translation_of(line: Fields) -> Translation:
+    """Return the translation of a line as far as its type and its time say it."""
+    kind, name = text_field(line, "type"), text_field(object_field(line, "payload"), "type")
+    return Translation(f"{kind} {name}".strip() or "line", timestamp=parse_time(line.get("timestamp")))

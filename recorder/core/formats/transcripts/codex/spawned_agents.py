@@ -7,6 +7,7 @@ from typing import cast
 
 from recorder.core.events.fields import is_id
 from recorder.core.formats.base import Fields, text_field
+from recorder.core.formats.transcripts.codex.heads import Thread
 from recorder.core.formats.transcripts.fields import forget_first, loop_id
 from recorder.core.formats.transcripts.open_loop import OpenLoop
 from recorder.core.records import Json
@@ -38,3 +39,14 @@ class SpawnedAgents:
         self._linked[call] = None
         forget_first(self._linked, LINKED_MAX)
         return [loop.link(call, name, loop_id(loop.session_id, child))]
+
+
+def caller_of(thread: Thread, attribution: Fields) -> str:
+    """Return the loop that started a task of a sub-agent; "" if it is not known.
+
+    That of another sub-agent is the first one of its thread, which has the name of the thread.
+    """
+    if thread.parent and thread.parent != thread.session:
+        return loop_id(thread.session, thread.parent)
+    task = text_field(attribution, "parent_turn_id") if thread.parent else ""
+    return loop_id(thread.session, task) if task else ""
