@@ -19,7 +19,8 @@ from threading import Event
 from typing import TextIO
 from urllib.parse import urlsplit
 
-from loopscope_client.commands.listing import Skipped, number, say, show, state_of
+from loopscope_client.commands.listing import Skipped, say, show, state_of
+from loopscope_client.commands.number import number
 from loopscope_client.masking.key_file import VARIABLE, stored_key
 from loopscope_client.masking.masker import Masker, MaskingError
 from loopscope_client.push import ledger as ledgers
