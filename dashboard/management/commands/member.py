@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from dashboard.management.commands.user import found
-from recorder.management.commands.token import project_of
+from recorder.management.named_projects import project_of
 from recorder.models import Membership
 from recorder.operations import audit
 from recorder.operations.people import members

@@ -7,7 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from recorder.models import Note, Project, ScoreDefinition
+from recorder.management.named_projects import project_of
+from recorder.models import Note, ScoreDefinition
 from recorder.notes import definitions
 from recorder.notes.errors import Refused
 from recorder.operations import audit
@@ -41,9 +42,7 @@ class Command(BaseCommand):
             action.add_argument("--project", default="default")
 
     def handle(self, *_: Any, action: str, **options: Any) -> None:
-        project = Project.objects.filter(slug=options["project"]).first()
-        if project is None:
-            raise CommandError(f"There is no project {options['project']!r}.")
+        project = project_of(options["project"])
         try:
             if action == "create":
                 names = definitions.Draft.__dataclass_fields__

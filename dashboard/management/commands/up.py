@@ -100,6 +100,9 @@ def _check_address(host: str, port: int) -> None:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             trial.bind((host, port))
+        except (socket.gaierror, TypeError) as error:  # TypeError: a name that cannot be encoded
+            reason = getattr(error, "strerror", None) or str(error)
+            raise CommandError(f"Cannot listen on {host}: {reason}. Choose another with --host.") from None
         except (OSError, OverflowError) as error:
             number = getattr(error, "errno", None)
             reason = os.strerror(number) if number else str(error).rstrip(".")

@@ -12,6 +12,7 @@ from django.db import transaction
 from recorder.demo.http_client import HttpClientError
 from recorder.demo.player import AlreadyPlayingError, play, stage
 from recorder.demo.remove import forget_demo
+from recorder.management.named_projects import project_of
 from recorder.management.progress_bar import Progress
 from recorder.models import Project
 from recorder.operations import audit, server_info
@@ -37,9 +38,7 @@ class Command(BaseCommand):
         self, *, speed: float, fast: bool, url: str | None, remove: bool, project: str, **_: Any
     ) -> None:
         """Play or remove."""
-        found = Project.objects.filter(slug=project).first()
-        if found is None:
-            raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
+        found = project_of(project)
         if remove:
             self._remove(found)
             return

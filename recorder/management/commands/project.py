@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from recorder.management.commands.token import project_of
+from recorder.management.named_projects import project_of
 from recorder.management.progress_bar import Progress
 from recorder.models import Project, ProjectDeletion
 from recorder.operations import audit
