@@ -1,4 +1,4 @@
-"""What `loopscope-push` prints: the transcripts that it found, and those that it leaves out."""
+"""The lists that `loopscope-push` prints: the transcripts that it found, and those that it leaves out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ State = tuple[int, int]
 
 
 class Skipped:
-    """What is left out and why; each is printed once, and again after it has changed."""
+    """The transcripts left out and why; each is printed once, and again after it has changed."""
 
     def __init__(self, stderr: TextIO) -> None:
         self.files: set[Path] = set()

@@ -276,7 +276,7 @@ def _round(
 
 @dataclass(frozen=True, slots=True)
 class _Changed:
-    """Whether a file changed since it was sent; notes its state before it is read."""
+    """A check whether a file changed since it was sent; notes its state before it is read."""
 
     seen: dict[Path, tuple[int, int]]
     looked_at: dict[Path, tuple[int, int]]

@@ -18,7 +18,7 @@ class Command(BaseCommand):
     """May run beside the server. An interrupted run is continued by the next one."""
 
     help = "Extract insights (procedures, solutions of errors, facts) from ended loops and mark their events."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the project."""

@@ -24,7 +24,7 @@ class Command(BaseCommand):
     """Sends to the HTTP endpoint, as every agent does."""
 
     help = "Play about two minutes of agents at work into the running server."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare speed, server, project and removal."""

@@ -38,7 +38,7 @@ class Command(BaseCommand):
         "SQLite stores of cagent, aidaemon and OpenCode, transcripts of coding agents, "
         "OTLP bodies (.json, .pb, also gzipped), and folders of them."
     )
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the paths and what they hold."""

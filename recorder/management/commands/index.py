@@ -25,7 +25,7 @@ class Command(BaseCommand):
     """May run beside the server, which does the same in its idle time. An interrupted run is continued."""
 
     help = "Index what was recorded since the last run; a running server does so by itself."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the project, what to make, and whether it is made anew."""

@@ -22,7 +22,7 @@ class Command(BaseCommand):
     """Works in a transaction for each producer and day. An interrupted run is continued by the next one."""
 
     help = "Mask the lines that are stored already, and what was derived from them. Stop the server first."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name what is masked."""

@@ -40,7 +40,7 @@ class Command(BaseCommand):
         f"records, notes, and entries of the audit log; rejected lines older than {QUARANTINE_DAYS} days; "
         f"and what is held of messages without a delta for {open_streams.STREAM_DAYS} days."
     )
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the project."""

@@ -20,7 +20,7 @@ class Command(BaseCommand):
     """One transaction for each project: an interrupted rebuild changes nothing."""
 
     help = "Derive all records again from the journal. Stop the server first."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the project."""

@@ -20,7 +20,7 @@ class Command(BaseCommand):
     """May run beside the server. The server or the next run continues an interrupted one."""
 
     help = "Bill all recorded calls, or those of one model at a provider, again at the prices that hold now."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the project and the model."""

@@ -19,7 +19,7 @@ ACTOR = audit.command("token")
 
 class Command(BaseCommand):
     help = "Create, list and revoke access tokens."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
