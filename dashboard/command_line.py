@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import logging
 import os
 import signal
 import sys
@@ -23,6 +24,8 @@ class CommandLine(ManagementUtility):
 
     def fetch_command(self, subcommand: str) -> BaseCommand:
         """Return a command. Exits with status 1 if it must not use the database."""
+        if subcommand != "up":  # the pool warns of each attempt to connect; a command fails in one line
+            logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
         is_offline = WITHOUT_DATABASE & set(self.argv[1:2]) or HELP_OPTIONS & set(self.argv[1:])
         if not is_offline and (reason := _newer_schema() or _not_set_up(subcommand)):
             sys.exit(reason)

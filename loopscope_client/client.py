@@ -147,7 +147,7 @@ class Client(ScopeFactory):
         return self._put(line, event if isinstance(event, dict) else {})
 
     def has_room(self, size: int) -> bool:
-        """Whether the spool has room for a line of `size` bytes, whatever its event type.
+        """Return whether the spool has room for a line of `size` bytes, whatever its event type.
 
         Example::
 
@@ -261,7 +261,7 @@ class Client(ScopeFactory):
         kind, place = type_ if isinstance(type_, str) else "", _place(event)
         try:
             line = self._masker.line(line) if self._masker else line
-        except MaskingError as error:  # it is never sent unmasked
+        except MaskingError as error:  # the line is never sent unmasked
             log.warning("an event was not recorded: %s", error)
             self._locked.spool.drop(kind, place, "masking failed")
             return False

@@ -1,4 +1,4 @@
-"""What a client says of its delivery."""
+"""The state of a client's delivery."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Status:
 
     @property
     def ok(self) -> bool:
-        """Whether all events so far are stored or will be: none was dropped or rejected, none waits.
+        """Return whether all events so far are stored or will be: none was dropped or rejected, none waits.
 
         Example::
 

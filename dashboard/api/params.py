@@ -61,6 +61,12 @@ def _storable(text: str) -> str:
     return text
 
 
+def _with_provider(name: str) -> str:
+    if not name.partition(":")[2]:
+        raise ValueError("a model is PROVIDER:MODEL")
+    return name
+
+
 def _without_empty(value: object) -> object:
     return [item for item in value if item != ""] if isinstance(value, list) else value
 
@@ -80,6 +86,7 @@ def _days_before(day: date, days: int) -> date:
 Moment = Annotated[AwareDatetime, AfterValidator(_utc)]
 Text = Annotated[str, Field(max_length=512), AfterValidator(_storable)]
 Texts = Annotated[list[Text], Field(max_length=50)]
+ModelName = Annotated[Text, AfterValidator(_with_provider)]
 Limit = Annotated[int, Field(ge=1, le=LIMIT_MAX)]
 
 
@@ -262,7 +269,7 @@ class OfWhatIf(QueryParams):
     since: Moment | None = None
     until: Moment | None = None
     agent: Text | None = None
-    model: Annotated[Texts, Field(max_length=5)] = []
+    model: Annotated[list[ModelName], Field(max_length=5)] = []
 
 
 class OfEvents(QueryParams):

@@ -12,7 +12,7 @@ from math import ceil
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db import Error
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.template.loader import render_to_string
 from django.utils.deprecation import MiddlewareMixin
 
@@ -24,6 +24,8 @@ PROJECT = re.compile(r"/p/([-\w]+)/")
 log = logging.getLogger(__name__)
 
 UNAVAILABLE = 503
+API = "/api/v1/"
+INTERNAL = "A bug of Loopscope: the log has its traceback. No recorded data is lost."
 
 
 class DatabaseUnavailable(MiddlewareMixin):
@@ -70,7 +72,9 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer 500; Django's handler500."""
+    """Answer 500, the read API's with a JSON body; Django's handler500."""
+    if request.path_info.startswith(API):
+        return JsonResponse({"code": "internal", "message": INTERNAL}, status=500)
     return _page(request, 500)
 
 

@@ -1,4 +1,4 @@
-"""What `loopscope-push` prints: the transcripts that it found, and those that it leaves out."""
+"""The lists that `loopscope-push` prints: the transcripts that it found, and those that it leaves out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TextIO
 
+from loopscope_client.commands.number import number
 from loopscope_client.push.sources import sources
 from loopscope_client.transcripts.files import homes
 from loopscope_client.transcripts.visible import visible
@@ -16,7 +17,7 @@ State = tuple[int, int]
 
 
 class Skipped:
-    """What is left out and why; each is printed once, and again after it has changed."""
+    """The transcripts left out and why; each is printed once, and again after it has changed."""
 
     def __init__(self, stderr: TextIO) -> None:
         self.files: set[Path] = set()
@@ -56,11 +57,6 @@ def state_of(path: Path) -> State:
             stat = each.stat()
             sizes, changed = sizes + stat.st_size, max(changed, stat.st_mtime_ns)
     return sizes, changed
-
-
-def number(count: int, noun: str) -> str:
-    """Return a count with its noun."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def say(stderr: TextIO, text: str) -> None:

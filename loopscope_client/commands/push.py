@@ -19,7 +19,8 @@ from threading import Event
 from typing import TextIO
 from urllib.parse import urlsplit
 
-from loopscope_client.commands.listing import Skipped, number, say, show, state_of
+from loopscope_client.commands.listing import Skipped, say, show, state_of
+from loopscope_client.commands.number import number
 from loopscope_client.masking.key_file import VARIABLE, stored_key
 from loopscope_client.masking.masker import Masker, MaskingError
 from loopscope_client.push import ledger as ledgers
@@ -275,7 +276,7 @@ def _round(
 
 @dataclass(frozen=True, slots=True)
 class _Changed:
-    """Whether a file changed since it was sent; notes its state before it is read."""
+    """A check whether a file changed since it was sent; notes its state before it is read."""
 
     seen: dict[Path, tuple[int, int]]
     looked_at: dict[Path, tuple[int, int]]

@@ -22,8 +22,10 @@ from types import FrameType
 from typing import TextIO
 
 from loopscope_client.client import Client
+from loopscope_client.commands.number import number
 from loopscope_client.masking.key_file import VARIABLE, stored_key
 from loopscope_client.masking.masker import Masker, MaskingError
+from loopscope_client.transcripts.visible import visible
 from loopscope_client.transport import spool_folders
 from loopscope_client.transport.tail import LONGEST, FileFollower
 
@@ -92,7 +94,8 @@ def run(options: Options, stderr: TextIO) -> None:
     """Send lines until the end of the input, SIGTERM or SIGINT.
 
     Must run in the main thread, because it replaces signal handlers while it runs. Raises TailError when the
-    options are invalid, or when lines are left that are not stored 30 s after the end.
+    options are invalid, when the server rejected lines, or when lines are left that are not stored 30 s after
+    the end.
     """
     tail = _Tail(stderr)
     with tail.stopped_by_signals():
@@ -158,13 +161,18 @@ class _Tail:
             client.finish()
         stored = client.close(LAST_S)
         status = client.status
-        self._print(f"{status.sent} lines stored, {status.rejected} rejected")
+        self._print(f"{number(status.sent, 'line')} stored, {status.rejected} rejected")
         if status.rejected:
-            self._print(f"The last one: {status.last_rejection}")
+            self._print(f"The last one: {visible(status.last_rejection)}")
         if status.dropped:
             self._print(f"Not recorded, the spool was full: {status.dropped}")
         if not stored:
-            raise TailError(f"{status.queued} lines wait in {status.spool}: {status.error}")
+            waiting = f"{number(status.queued, 'line')} {'waits' if status.queued == 1 else 'wait'}"
+            raise TailError(f"{waiting} in {status.spool}: {status.error}")
+        if status.rejected:
+            raise TailError(
+                f"the server rejected {number(status.rejected, 'line')}; its page Integrity names them"
+            )
 
     def _take(self, client: Client, line: bytes) -> None:
         if self._stop.is_set():

@@ -41,7 +41,7 @@ class MaskingError(Exception):
 
 
 class Span(NamedTuple):
-    """What is masked: start and end in bytes of the line, and the place of the rule in `RULES`."""
+    """A masked part: start and end in bytes of the line, and the place of the rule in `RULES`."""
 
     start: int
     end: int

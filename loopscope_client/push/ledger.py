@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS line (
 CREATE TABLE IF NOT EXISTS agreement (
     url TEXT, token TEXT, agent TEXT, home TEXT, at TEXT, PRIMARY KEY (url, token, agent, home));
 """
-_COLUMNS = ("tail BLOB", "is_anew INTEGER")  # that the first ledgers did not have
+_COLUMNS = ("tail BLOB", "is_anew INTEGER")  # columns that the first ledgers did not have
 
 
 class LedgerInUse(Exception):
@@ -33,7 +33,7 @@ class LedgerInUse(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What was acknowledged of a transcript: bytes from its beginning, and lines that are not blank."""
+    """The acknowledged part of a transcript: bytes from its beginning, and lines that are not blank."""
 
     offset: int = 0
     lines: int = 0

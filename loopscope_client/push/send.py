@@ -44,7 +44,7 @@ class Unavailable(Exception):
 
 @dataclass(slots=True)
 class Counts:
-    """What one run has sent."""
+    """Counts of what one run has sent."""
 
     files: set[str] = field(default_factory=set)  # producers
     lines: int = 0
@@ -106,7 +106,7 @@ class Pusher:
                 raise Unavailable("the server lost lines meanwhile", FIRST_WAIT_S)
             done = after
         if source.is_snapshot or before.is_anew:
-            pass  # its lines may be replaced, and the server may have asked for lines again
+            pass  # lines of it may be replaced, and the server may have asked for lines again
         elif done.lines == before.lines and end < before.offset:
             raise LostLines("the file is shorter than what was sent of it")
         else:

@@ -1,4 +1,4 @@
-"""What there is to send, as numbered lines of a producer: files that grow, and sessions of OpenCode."""
+"""Streams to send, as numbered lines of a producer: files that grow, and sessions of OpenCode."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LostLines(Exception):
 
 
 class Rewritten(Exception):
-    """What was sent of a file is no longer its beginning: it was written anew."""
+    """A file that was written anew: what was sent of it is no longer its beginning."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,7 +253,7 @@ class Loop(Scope):
 
     @property
     def is_failed(self) -> bool:
-        """Whether `fail` or `reject` was called.
+        """Return whether `fail` or `reject` was called.
 
         Example::
 

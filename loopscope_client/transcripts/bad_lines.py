@@ -85,7 +85,7 @@ def _split(text: str) -> list[str]:
     while 0 <= at < len(text) and len(found) < RECORDS_MAX:
         record, end = _record(text, at)
         budget -= end - at if record is not None else end - at + end // COUNTED
-        is_first = at == torn  # what begins a line, or follows a record, need not look like one
+        is_first = at == torn  # a text that begins a line, or follows a record, need not look like one
         if record is not None and (is_first or _is_record(record)):
             found += [each for each in (text[torn:at].strip(_BLANK), text[at:end]) if each]
             torn = at = _after_space(text, end)

@@ -13,7 +13,7 @@ from typing import Any
 from loopscope_client.transcripts.open_file import NotReadable, opened
 
 DOCUMENT_MAX = 64 * 1024 * 1024  # bytes
-_HEAD = ("sessionId", "projectHash", "startTime", "kind", "directories")  # what never changes
+_HEAD = ("sessionId", "projectHash", "startTime", "kind", "directories")  # the part that never changes
 Fields = dict[str, Any]
 
 

@@ -1,4 +1,4 @@
-"""Where the transcripts of each agent are, and the name of a file's producer.
+"""The folders of each agent's transcripts, and the name of a file's producer.
 
 The name is made of the first line and the file's name, so a file that is sent and imported is recorded once.
 Nothing outside the folder is read: symbolic links below it are not followed. Each file that may be a

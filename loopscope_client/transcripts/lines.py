@@ -21,7 +21,7 @@ Mask = Callable[[bytes], bytes]
 
 @dataclass(frozen=True, slots=True)
 class RawLine:
-    """What a file has up to a newline, without the newline."""
+    """The content of a file up to a newline, without the newline."""
 
     text: bytes
     length: int  # in the file, with the newline

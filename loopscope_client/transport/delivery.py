@@ -113,12 +113,14 @@ class Delivery:
         if upto + 1 < end + (spool.state.base or 0):
             return self._refused(Response(0, error=f"the server says that it stored up to {upto} only"))
         self._reset_backoff()
+        rejected_before = self.counters.rejected
         conflicts = self._rejections(response)
         if conflicts:
             # Another program sent as this producer, or the spool lost its end: these lines get new numbers.
             self.counters.renumbered += len(conflicts)
             spool.append_again(conflicts)
-        self.counters.sent += len(self._lines) - len(conflicts)
+        rejected = self.counters.rejected - rejected_before
+        self.counters.sent += len(self._lines) - len(conflicts) - rejected
         self._lines = []
         spool.done(end)
         return 0.0

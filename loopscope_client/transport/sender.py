@@ -63,7 +63,7 @@ class Sender:
 
     @property
     def is_barred(self) -> bool:
-        """Whether the server refuses the token, so that nothing is sent any more."""
+        """Return whether the server refuses the token, so that nothing is sent any more."""
         return self.counters.state in ("unauthorized", "forbidden")
 
     @property

@@ -99,7 +99,7 @@ def _claim(root: Path, producer: str) -> tuple[Path, int] | None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except FileNotFoundError:  # it was removed in between
+        except FileNotFoundError:  # the folder was removed in between
             continue
         if _locked(lock) and _is_there(folder / "lock", lock):
             return folder, lock

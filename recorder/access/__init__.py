@@ -1,1 +1,1 @@
-"""Who may send and read: tokens, sign-in links, read marks."""
+"""Access of senders and readers: tokens, sign-in links, read marks."""

@@ -1,4 +1,4 @@
-"""What a user chose for every browser: the time zone in which pages show times."""
+"""The choices of a user for every browser: the time zone in which pages show times."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from recorder.models import Membership
 
 Role = Membership.Role
 ASCENDING = Role.values  # viewer, member, admin
-SCOPES = ("ingest", "read")  # that a token may be given, in the order of their names in the database
+SCOPES = ("ingest", "read")  # scopes that a token may be given, in the order of their names in the database
 
 
 class Right(StrEnum):
@@ -45,7 +45,7 @@ class Right(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """Who has a right: the least role, None for no person, and the scopes of tokens."""
+    """The holders of a right: the least role, None for no person, and the scopes of tokens."""
 
     role: Membership.Role | None
     scopes: frozenset[str] = frozenset()
@@ -85,7 +85,7 @@ WHEN_ARCHIVED = frozenset(
 
 
 def role_has(role: Membership.Role | None, right: Right) -> bool:
-    """Whether a role has a right; None is the role of someone who is not a member."""
+    """Return whether a role has a right; None is the role of someone who is not a member."""
     least = RIGHTS[right].role
     if role is None or least is None:
         return False
@@ -93,12 +93,12 @@ def role_has(role: Membership.Role | None, right: Right) -> bool:
 
 
 def token_has(scopes: str, right: Right) -> bool:
-    """Whether a token has a right; `scopes` is the column of the token, separated by commas."""
+    """Return whether a token has a right; `scopes` is the column of the token, separated by commas."""
     return not RIGHTS[right].scopes.isdisjoint(scopes.split(","))
 
 
 def is_usable(right: Right, *, is_archived: bool) -> bool:
-    """Whether a right can be used in a project that is archived or not."""
+    """Return whether a right can be used in a project that is archived or not."""
     return not is_archived or right in WHEN_ARCHIVED
 
 

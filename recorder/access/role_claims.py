@@ -1,4 +1,4 @@
-"""Which roles the groups of an OpenID Connect user give: the rules of a setting, and the groups of a claim.
+"""The roles that the groups of an OpenID Connect user give: rules of a setting, and groups of a claim.
 
 A rule is `group:role` for all projects or `group:project:role` for one. Rules with the group `*` are the
 default: they hold when no other rule gives a role. Of several roles in one project the highest counts.

@@ -27,7 +27,7 @@ class TooMany(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a view shows: the query string without order and columns, the order, and the columns."""
+    """The content of a view: the query string without order and columns, the order, and the columns."""
 
     query: str = ""
     sort: str = ""

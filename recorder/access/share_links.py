@@ -38,7 +38,7 @@ Kind = Literal["session", "evaluation", "view", "comparison"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a link shows: see `ShareLink`."""
+    """The content that a link shows: see `ShareLink`."""
 
     kind: Kind
     pk: int = 0
@@ -99,7 +99,7 @@ def valid() -> QuerySet[ShareLink]:
 
 
 def is_password(link: ShareLink, password: str) -> bool:
-    """Whether the password opens the link."""
+    """Return whether the password opens the link."""
     return check_password(password[:PASSWORD_CHARS], link.password)
 
 

@@ -71,7 +71,7 @@ class CostReported:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CostStated:
-    """What a session costs by the statements of its agent changed; the rest is computed again."""
+    """A changed cost of a session by the statements of its agent; the rest is computed again."""
 
     session: Session
 

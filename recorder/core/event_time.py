@@ -1,4 +1,4 @@
-"""When an event happened: the definition of docs/explanation/time.md."""
+"""The time at which an event happened: the definition of docs/explanation/time.md."""
 
 from __future__ import annotations
 

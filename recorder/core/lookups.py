@@ -50,7 +50,7 @@ class StateKeys:
 
     @property
     def may_link(self) -> bool:
-        """Whether a line may link loops: it names a session. Then all ancestors of its loops are loaded."""
+        """Return whether a line may link loops: it names a session. Then all ancestors are loaded."""
         return bool(self.session_ids or self.starting_loop_ids or self.starting_session_ids)
 
     def union(self, other: StateKeys) -> StateKeys:
@@ -66,7 +66,7 @@ KEY_NAMES = tuple(key.name for key in fields(StateKeys))
 
 # "null": the field is None. "set": it is not. "filled": it is neither None nor "".
 Test = Literal["null", "set", "filled"]
-# Which of the records with one id an index holds; "last runs" and "last started" are of loops alone.
+# The records of one id that an index holds; "last runs" and "last started" are of loops alone.
 Select = Literal["all", "unique", "last runs", "last started", "first"]
 
 

@@ -48,7 +48,7 @@ class ModelConfig:
     config_id: str = ""
     snapshot: Json = None
     slot: int = 1
-    parameter: str = ""  # what its label has behind the model, at most 200 characters
+    parameter: str = ""  # the part of its label behind the model, at most 200 characters
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -16,7 +16,7 @@ class Source:
     name: str  # value of Session.source
     runtime: str = ""  # name on pages; "" where any program may write
     usage_convention: Convention | None = None  # None: derived from the api or provider of a call
-    is_merged: bool = False  # its sessions may also be sent as spans: both are one session
+    is_merged: bool = False  # sessions may also be sent as spans: both are one session
     is_subscribed: bool = False  # as a rule used under a subscription, and it reports no costs
     sends_total: bool = True  # False: `total_tokens` is a sum that the reader made
 

@@ -31,7 +31,7 @@ from recorder.core.records import Loop, Session
 from recorder.core.spend import Tokens
 from recorder.core.state import State
 
-# What survives a withdrawal: the identity of the loop, and its counters of lines.
+# The fields that survive a withdrawal: the identity of the loop, and its counters of lines.
 _KEPT = frozenset(
     ("id", "session", "loop_id", "run", "producer", "events", "late", "unknown", "sequence", "group", "role")
 )

@@ -60,7 +60,7 @@ DAMAGE = DamageReports()
 
 
 class Syncs:
-    """What happens when a commit could not be synced, in whichever thread. The server ends there and then."""
+    """The failure of a commit's sync, in whichever thread. The server ends there and then."""
 
     def __init__(self) -> None:
         self.when_failed: Callable[[str], None] = lambda _: None  # a command ends by the exception

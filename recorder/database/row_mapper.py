@@ -1,7 +1,6 @@
 """Map records to rows: one column for each field, primary keys assigned before rows are written.
 
-For the two modules that write, `journal/append.py` and `projection/store.py`. Records are read and written
-without the ORM, which costs more than the database.
+Records and lines are read and written without the ORM, which costs more than the database.
 """
 
 from __future__ import annotations

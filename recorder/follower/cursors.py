@@ -1,4 +1,4 @@
-"""How far derived tables of each project are, and the lock that lets one node at a time change them."""
+"""The progress of derived tables of each project, and the lock that lets one node at a time change them."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ LATER_S = 2.0  # between looks for work that no batch announces
 
 
 class Follower(Protocol):
-    """What runs steps; `touched` are the sessions that changed, by project."""
+    """A follower that runs steps; `touched` are the sessions that changed, by project."""
 
     touched: dict[int, set[int]]
 

@@ -36,7 +36,7 @@ class Report:
     rejected: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)  # what is worth knowing and no problem
+    notes: list[str] = field(default_factory=list)  # facts worth knowing that are no problem
     producers: set[str] = field(default_factory=set)  # names of those of the file that is imported now
     written: int = 0  # files that a coding agent is writing
     unchanged: int = 0  # files that were not read, as they are as they were at their last import

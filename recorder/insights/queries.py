@@ -19,7 +19,7 @@ from recorder.models import ToolCall
 LINES = 25  # restored at once
 MOST_CALLS = 20_000  # of one loop; later calls are ignored
 
-# That a loop was consolidated is stored by loop, so that it survives a rebuild and the pruning of events.
+# The consolidation of a loop is stored by loop, so that it survives a rebuild and the pruning of events.
 _UNREAD = """SELECT l.id, l.agent_id, s.is_demo, COALESCE(l.started_at, l.last_event_at, s.created_at),
              s.last_event_at
              FROM recorder_looprecord l JOIN recorder_session s ON s.id = l.session_id

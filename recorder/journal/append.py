@@ -1,4 +1,4 @@
-"""Appends lines to the journal: the only module that writes lines and producers' sequence numbers.
+"""Appends lines to the journal: the only module that adds lines to it.
 
 A producer numbers its lines 0, 1, 2, ...; `high` is the last number stored. A batch that leaves out
 numbers is refused whole (`Gap`); numbers up to `high` are duplicates. A duplicate with another content is a

@@ -23,7 +23,7 @@ def _now() -> datetime:
 
 
 class Received(NamedTuple):
-    """What recognises a line as it was received, before masking changed it."""
+    """The fingerprint by which a line is recognised as it was received, before masking changed it."""
 
     fingerprint: bytes
     original: bytes  # keyed hash, which is stored
@@ -122,7 +122,7 @@ class Appended:
     lines: list[JournalLine]
     received_at: datetime
     flush: int = 0  # the journal id of its flush
-    is_settled: bool = False  # its flush may have changed the records of other producers
+    is_settled: bool = False  # the flush may have changed records of other producers
 
     def feed(self, recorder: Recorder) -> list[Change]:
         changes = recorder.feed(*self.lines)
@@ -143,7 +143,7 @@ class AppendedLines:
     """The new lines of a batch: how many were stored, repeated or dropped; `lines` are for the recorder."""
 
     accepted: int = 0
-    repeated: int = 0  # they use up no number
+    repeated: int = 0  # such lines use up no number
     dropped: int = 0
     lines: list[JournalLine] = field(default_factory=list)
 

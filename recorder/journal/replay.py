@@ -96,7 +96,7 @@ class Replay:
         )
         if isinstance(translation, InvalidLineError):
             raise translation
-        assert isinstance(translation, Translation)  # what is stored is of no deleted session
+        assert isinstance(translation, Translation)  # a stored line is of no deleted session
         yield from self._read(entry, translation.events)
         head = about(entry)
         yield JournalLine(*head, translation.original(head[-1]), entry.producer.is_demo, translation.origin)

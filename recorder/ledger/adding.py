@@ -81,7 +81,7 @@ def _skip(end: End, error: Exception) -> None:
         loop=end.loop,
         turn=end.turn,
         end_event=end.line,
-        error=type(error).__name__[:NAME],  # its text may quote what was recorded
+        error=type(error).__name__[:NAME],  # the text may quote what was recorded
     )
     try:
         with transaction.atomic():

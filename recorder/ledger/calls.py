@@ -1,4 +1,4 @@
-"""What ended calls were sent, as their records and lines say.
+"""The requests of ended calls, as their records and lines say.
 
 A recorded request is read from its line. Else its messages are inferred from what was recorded before
 the call: the answer of the call before, the results of its tools, and the prompts of this turn.

@@ -1,4 +1,4 @@
-"""What changed where two requests of a chain differ first, for calls that lost tokens by it.
+"""The change where two requests of a chain differ first, for calls that lost tokens by it.
 
 The texts are compared once, when a call is added; what they differ by is kept in the detail of the new block,
 so that it is shown later without them. Cost: one query, and proportional to the two requests.

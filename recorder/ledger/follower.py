@@ -31,7 +31,7 @@ class Ledger:
     marks = LedgerRedo
 
     def __init__(self) -> None:
-        self.turns: dict[int, set[int]] = {}  # that were added, by project
+        self.turns: dict[int, set[int]] = {}  # turns that were added, by project
 
     def begin(self) -> None:
         """Begin the ledger of projects that have none."""

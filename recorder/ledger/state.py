@@ -1,4 +1,4 @@
-"""How far the ledger of each project is, and what is to be made again."""
+"""The progress of the ledger of each project, and what is to be made again."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Counted(NamedTuple):
 
 @dataclass(slots=True)
 class Sums:
-    """What a step adds, by project, session, day and part."""
+    """The sums that a step adds, by project, session, day and part."""
 
     found: dict[tuple[About, Name], _Figures] = field(default_factory=lambda: defaultdict(_Figures))
 

@@ -15,8 +15,8 @@ from recorder.masking.vendors import ASSIGNED, VENDORS
 
 _KEY_BEGIN = r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _KEY_END = r"-----END[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-# What may stand between two lines of a key: line ends, also escaped ones, the quotes of a list of lines, and
-# the numbers of lines, as tools that read files print them.
+# Characters that may stand between two lines of a key: line ends, also escaped ones, the quotes of a list of
+# lines, and the numbers of lines, as tools that read files print them.
 _BETWEEN = r"""(?:[\s\\"',>|]|\\[nrt]|[0-9]{1,6}(?:[\s\\:|-]|→))*"""
 _HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment): ?[^\n\\\"]{0,200}"
 _LOGIN = r"""[^\s/"'<>\\`]"""

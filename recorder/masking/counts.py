@@ -1,4 +1,4 @@
-"""How many values were masked, by project, rule and day: counted when lines are stored, and never lowered.
+"""Counts of masked values, by project, rule and day: raised when lines are stored, and never lowered.
 
 Counted are the masks in stored lines, made here or by the sender, of the rules that the project has; a line
 that is sent again is not stored, so it is not counted. Deleting lines leaves the counts, as a rebuild does.

@@ -40,7 +40,7 @@ class OwnPattern:
 
 @dataclass(frozen=True, slots=True)
 class RuleSettings:
-    """What a project changed: candidates that are on, definite rules that are off, patterns of its own."""
+    """The changes of a project: candidates that are on, definite rules that are off, patterns of its own."""
 
     on: frozenset[str] = frozenset()
     off: frozenset[str] = frozenset()
@@ -79,9 +79,9 @@ class Rules:
 
     @cached_property
     def tails(self) -> Tails:
-        """What may become a match of a definite rule; compiling takes a tenth of a second, once."""
+        """The pattern of what may match a definite rule; compiling takes a tenth of a second, once."""
         definite = [compiled.rule for compiled in self._of_ours if compiled.rule.kind == "definite"]
-        own = ["(?s)." for _ in self._own]  # they have no anchors: each text is searched
+        own = ["(?s)." for _ in self._own]  # patterns without anchors: each text is searched
         return Tails(definite, [*(compiled.rule.searched for compiled in self._of_ours), *own])
 
     def has(self, name: str) -> bool:

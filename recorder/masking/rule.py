@@ -1,4 +1,4 @@
-"""What a masking rule is, and the checks that a match must pass."""
+"""The definition of a masking rule, and the checks that a match must pass."""
 
 from __future__ import annotations
 

@@ -32,9 +32,9 @@ class StoredText:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What a rule matches in recorded lines. `is_cut`: it ended at `MATCHES_MAX`."""
+    """The matches of a rule in recorded lines. `is_cut`: the search ended at `MATCHES_MAX`."""
 
-    lines: int  # that were searched
+    lines: int  # searched ones
     matches: int
     matching_lines: int
     snippets: Sequence[Sequence[Part]]

@@ -79,7 +79,7 @@ class Invite(models.Model):
 
 
 class Profile(models.Model):
-    """What a user chose for every browser."""
+    """The choices of a user for every browser."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="profile")
     time_zone = models.CharField(max_length=64, blank=True)  # IANA name; "" is that of the browser
@@ -198,7 +198,7 @@ class ReadMark(models.Model):
     seen_at = models.DateTimeField()
 
     class Meta:
-        db_table = "recorder_seen"  # its name when the model was called Seen
+        db_table = "recorder_seen"  # the name from when the model was called Seen
         constraints = (models.UniqueConstraint(fields=("user", "loop"), name="seen_once"),)
 
 

@@ -74,7 +74,7 @@ class ProjectDeletion(models.Model):
     """A project that was deleted, or is being deleted: then `finished_at` is null. Never deleted itself."""
 
     project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")
-    slug = models.CharField(max_length=64)  # that the project had
+    slug = models.CharField(max_length=64)  # as the project had
     requested_by = models.CharField(max_length=200, blank=True)
     user = models.BigIntegerField(null=True)  # primary key of the person who requested it
     requested_at = models.DateTimeField()

@@ -72,7 +72,7 @@ class JournalEvent(models.Model):
 
 
 class MaskingSettings(models.Model):
-    """What a project changed of the masking rules; without a row the definite rules of ours hold.
+    """A project's changes of the masking rules; without a row the definite rules of ours hold.
 
     Written by `recorder.masking.project_rules` alone, which checks it.
     """
@@ -103,7 +103,7 @@ class OpenStream(models.Model):
 
 
 class MaskCount(models.Model):
-    """How many values a rule masked on a day (UTC) in the lines of a project; `recorder.masking.counts`."""
+    """The values that a rule masked on a day (UTC) in a project's lines; see `recorder.masking.counts`."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     rule = models.CharField(max_length=40)
@@ -120,10 +120,8 @@ class MaskingHistory(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, related_name="+")
     requested_by = models.CharField(max_length=200, blank=True)
     started_at = models.DateTimeField()
-    lines = models.BigIntegerField(default=0)  # that were changed
-    rows = models.BigIntegerField(
-        default=0
-    )  # that were written anew, also since they copied from these lines
+    lines = models.BigIntegerField(default=0)  # changed ones
+    rows = models.BigIntegerField(default=0)  # rows written anew, also since they copied from these lines
     rejected = models.BigIntegerField(default=0)  # lines in quarantine that were changed
     records = models.BigIntegerField(default=0, db_default=0)  # masked in place, as bodies were pruned
     counts = JsonText(default=dict)  # masked values by rule

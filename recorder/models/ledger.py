@@ -116,7 +116,7 @@ class _Sums(models.Model):
     server = models.CharField(max_length=NAME, blank=True)
     calls = models.BigIntegerField(default=0)  # whose window has it
     tokens = models.BigIntegerField(default=0)  # over all these windows
-    blocks = models.BigIntegerField(default=0)  # that are new; of a verdict: calls that lost tokens
+    blocks = models.BigIntegerField(default=0)  # new ones; of a verdict: calls that lost tokens
     block_tokens = models.BigIntegerField(default=0)  # of the new ones
     cost_nano = models.BigIntegerField(default=0)
 
@@ -184,7 +184,7 @@ class LedgerRedo(models.Model):
 
 
 class LedgerState(models.Model):
-    """How far the ledger of a project is: the calls that end with a line up to `cursor` are in it."""
+    """The progress of the ledger of a project: the calls that end with a line up to `cursor` are in it."""
 
     project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")
     cursor = models.BigIntegerField(default=0)

@@ -98,7 +98,7 @@ class Note(models.Model):
 
 
 class NoteRevision(models.Model):
-    """What an entry was before a change, as of the event `until` and of earlier ones."""
+    """The state of an entry before a change, as of the event `until` and of earlier ones."""
 
     note = models.ForeignKey(Note, models.CASCADE, related_name="revisions", db_index=False)
     until = models.BigIntegerField()  # newest event of the session before the change

@@ -7,7 +7,7 @@ from recorder.models.fields import JsonText, LineKey
 from recorder.models.journal import JournalEvent, Producer
 from recorder.models.pricing import ID, KNOWN_COST, Call, Price, Spend
 
-ACTIVITY = ("-last_event_at", "-id")  # what lists of sessions are sorted by, under any filter
+ACTIVITY = ("-last_event_at", "-id")  # columns by which lists of sessions are sorted, under any filter
 
 # As literals as in `KNOWN_COST`: sessions that no end was recorded of, or that wait for an approval.
 UNFINISHED = models.Func(

@@ -1,4 +1,4 @@
-"""What sessions are found by: the documents of the search index, and labels.
+"""The tables by which sessions are found: the documents of the search index, and labels.
 
 A document says which text is where. The words are in separate tables.
 """
@@ -48,7 +48,7 @@ class SearchDocument(models.Model):
 
 
 class SearchState(models.Model):
-    """How far the index of a project is: all its lines up to `cursor` are indexed."""
+    """The progress of the index of a project: all its lines up to `cursor` are indexed."""
 
     project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")
     cursor = models.BigIntegerField(default=0)

@@ -1,4 +1,4 @@
-"""What the readers of spans and transcripts keep between lines, and spans that are not yet in the journal.
+"""The states of readers of spans and transcripts between lines, and spans not yet in the journal.
 
 All but the waiting spans is derived from the journal, and again by a rebuild.
 """
@@ -18,7 +18,7 @@ class SpanUnit(models.Model):
     state = JsonText(null=True)
     is_open = models.BooleanField(default=False)  # a loop may go on: after silence it is aborted
     last_received_at = models.DateTimeField()
-    # What changed no record, if it has no loop; see recorder.journal.spans.without_record.
+    # Lines that changed no record, if they have no loop; see recorder.journal.spans.without_record.
     unrecorded_spans = models.IntegerField(null=True)
     unrecorded_token = models.BigIntegerField(default=0, db_default=0)  # primary key; 0: not known
     unrecorded_sender = models.CharField(max_length=200, blank=True, default="", db_default="")

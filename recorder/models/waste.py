@@ -17,7 +17,7 @@ KEY = 32
 
 
 class Rule(models.TextChoices):
-    """Why calls are waste; `recorder.core.waste` has the rules."""
+    """The reasons why calls are waste; `recorder.core.waste` has the rules."""
 
     SAME_CALL = "same_call", "Same call, same result"
     ALTERNATING = "alternating", "Two calls in turns"
@@ -28,7 +28,7 @@ class Rule(models.TextChoices):
 
 
 class Waste(models.Model):
-    """What one rule found in one loop about one thing: a call, an error, a file."""
+    """The finding of one rule in one loop about one thing: a call, an error, a file."""
 
     Rule = Rule
 
@@ -83,7 +83,7 @@ class WastedCall(models.Model):
 
 
 class WasteLoop(models.Model):
-    """What the rules remember of a loop that has not ended, as `recorder.core.waste` writes it."""
+    """The state of the rules for a loop that has not ended, as `recorder.core.waste` writes it."""
 
     loop = models.BigIntegerField(primary_key=True)
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
@@ -104,7 +104,7 @@ class WasteRedo(models.Model):
 
 
 class WasteState(models.Model):
-    """How far the search for waste is in a project: the lines up to `cursor` were looked at."""
+    """The progress of the search for waste in a project: the lines up to `cursor` were looked at."""
 
     project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")
     cursor = models.BigIntegerField(default=0)

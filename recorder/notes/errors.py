@@ -2,7 +2,7 @@
 
 
 class Refused(Exception):
-    """What was sent breaks a rule; nothing was written. `code` names the rule in answers of the API."""
+    """An entry that breaks a rule; nothing was written. `code` names the rule in answers of the API."""
 
     def __init__(self, message: str, code: str = "bad_note") -> None:
         super().__init__(message)

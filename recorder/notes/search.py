@@ -1,4 +1,4 @@
-"""Where the full-text index learns of notes: called in the transaction that writes or deletes one."""
+"""The entries of notes in the full-text index: called in the transaction that writes or deletes one."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ TEXT_CHARS, ID_CHARS, AUTHOR_CHARS = 20_000, 200, 200
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who writes: a user, or a program or judge with an access token."""
+    """The author of an entry: a user, or a program or judge with an access token."""
 
     name: str
     source: str = Note.Source.HUMAN

@@ -84,7 +84,7 @@ Action = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts, and from which address; a command has none. The name of a token is its public part."""
+    """The author of an action and its address; a command has none. The name of a token is its public part."""
 
     kind: Literal["user", "token", "command", "unknown"]
     name: str = ""

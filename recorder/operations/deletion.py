@@ -48,7 +48,7 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What the deletion of a session will remove."""
+    """The counts of what the deletion of a session will remove."""
 
     session: Session
     loops: int

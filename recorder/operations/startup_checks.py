@@ -79,7 +79,7 @@ def newer_schema() -> str | None:
 
 
 def has_pending_migrations() -> bool:
-    """Whether the database lacks a migration of this version. Compares names alone.
+    """Return whether the database lacks a migration of this version. Compares names alone.
 
     Django's own plan imports every migration, which a server would hold in memory as long as it runs.
     """
@@ -136,7 +136,7 @@ def unusable(error: Exception) -> str | None:
 
 
 def _has_tables(path: Path) -> bool:
-    """Whether a file is more than an empty database. True if it cannot be read: `damage` says why.
+    """Return whether a file is more than an empty database. True if it cannot be read: `damage` says why.
 
     A file without a byte is not opened: SQLite would delete its write-ahead log.
     """

@@ -34,7 +34,7 @@ from recorder.pricing.totals import add_up
 
 _COLUMNS = (*(f"{name}_tokens" for name in TOKENS), "uncached_tokens", "visible_tokens")
 _SUMS = ", ".join(f"COALESCE(SUM({name}), 0)" for name in ("cost_nano", *_COLUMNS[: len(TOKENS)]))
-_SHOWN = ("producer", "agent_id", "started_at", "cost_nano", *_COLUMNS)  # what differs between two rests
+_SHOWN = ("producer", "agent_id", "started_at", "cost_nano", *_COLUMNS)  # columns in which rests differ
 
 
 @dataclass(frozen=True, slots=True)

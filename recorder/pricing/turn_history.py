@@ -40,7 +40,7 @@ _NAMED = {
     "provider",
     "config_id",
     "name",
-}  # what a config of cagent held before 0.3: the agent's name
+}  # the value in a config of cagent before 0.3: the agent's name
 _TURN = (
     *("config_id", "agent_id", "errors", "uncached_tokens", "visible_tokens", "unreconciled"),
     *("cost_nano", "price_id", "cost_source", "unpriced"),

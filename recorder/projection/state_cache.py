@@ -54,7 +54,7 @@ class CachedState:
 
     def covers(self, project: int, keys: StateKeys, producers: frozenset[int]) -> bool:
         """Return whether the State is complete for `keys` without a load; if so, note that it is."""
-        if keys.shrinking_session_ids or keys.reopening_loop_ids:  # what is left of them is not known
+        if keys.shrinking_session_ids or keys.reopening_loop_ids:  # their remaining state is not known
             return False
         new_keys, new_producers = keys.difference(self.keys), producers - self.producers
         if new_keys == _NO_KEYS and not new_producers:

@@ -1,7 +1,7 @@
 """Reads and writes the records: `load_state` reads what some lines touch, `save` writes what they changed.
 
-The only module that writes records, but for texts that `masking.py` masks where they stand. `load_state` runs
-a fixed number of queries.
+Records that a recorder changed are written here. Other modules change stored ones in place: masking their
+texts, pricing their costs, withdrawals and removal their links. `load_state` runs a fixed number of queries.
 """
 
 from __future__ import annotations

@@ -35,12 +35,12 @@ log = logging.getLogger(__name__)
 
 # Types of the events whose details subscribers such as notifications query.
 MOMENTS = frozenset(("AgentStart", "AgentEnd", "ApprovalRequested", "ParallelLoopStart", "ParallelLoopEnd"))
-STREAMED = "MessageUpdate"  # its text is stored in text blocks, so its turn need not be redrawn
+STREAMED = "MessageUpdate"  # text is stored in text blocks, so its turn need not be redrawn
 
 
 @dataclass(frozen=True, slots=True)
 class Invalidation:
-    """What one commit touched in one project, by primary keys."""
+    """The records that one commit touched in one project, by primary keys."""
 
     project: int
     sessions: set[int] = field(default_factory=set)

@@ -124,7 +124,7 @@ class RedisRelay:
             except Exception:
                 log.exception("a message of another node cannot be decoded")
             self._is_cut = True
-            with suppress(Exception):  # what cannot be closed is left behind
+            with suppress(Exception):  # a connection that cannot be closed is left behind
                 await asyncio.wait_for(self._layer.flush(), SEND_S)
             await asyncio.sleep(AGAIN_S)
 

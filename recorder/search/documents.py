@@ -48,7 +48,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a document was recorded: primary keys, and the journal id of its event or of a note's anchor."""
+    """The place of a document: primary keys, and the journal id of its event or of a note's anchor."""
 
     session: int
     loop: int | None = None

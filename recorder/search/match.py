@@ -1,4 +1,4 @@
-"""What a document must hold to be found: phrases, kinds and sessions, as expressions of both databases.
+"""Conditions on the documents to be found: phrases, kinds and sessions, as expressions of both databases.
 
 A document's words are the tokens of its text and, before them, words of our own that no text can have,
 because they begin with a full stop: `.k1` for its kind, `.s42` for its session. So the index itself limits a

@@ -52,7 +52,7 @@ class Pace:
 
 
 class Share:
-    """When one kind of work may run."""
+    """The times at which one kind of work may run."""
 
     def __init__(self, pace: Pace) -> None:
         self._pace = pace

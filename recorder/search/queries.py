@@ -191,7 +191,7 @@ def having(project: int, match: Match) -> Q:
 
 
 class _HasDocument(Func):
-    """Whether a session has a document that matches, by the word that each of its documents has."""
+    """A condition: the session has a document that matches, by the word that each of its documents has."""
 
     output_field = BooleanField()
 
@@ -199,7 +199,7 @@ class _HasDocument(Func):
         self._template = tables.any_of_session(project)
         super().__init__(F("pk"), Value(tables.expression(match)))
 
-    def as_sql(  # type: ignore[override]  # its template has no place for the params of both in order
+    def as_sql(  # type: ignore[override]  # the template has no place for the params of both in order
         self, compiler: SQLCompiler, _connection: BaseDatabaseWrapper, **_: Any
     ) -> tuple[str, Any]:
         pk, params = compiler.compile(self.source_expressions[0])

@@ -1,4 +1,4 @@
-"""How far the index of each project is, and the lag that pages and metrics show."""
+"""The progress of the index of each project, and the lag that pages and metrics show."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COUNTED = 100_000  # events behind are counted up to here
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How far the index is behind: the age of the oldest event that it lacks, and how many it lacks.
+    """The lag of the index: the age of the oldest event that it lacks, and how many it lacks.
 
     `events` is counted to `COUNTED` at most.
     """

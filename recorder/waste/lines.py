@@ -1,4 +1,4 @@
-"""What the rules take, as records and lines have it: ended calls and turns, and the loops they belong to."""
+"""The input of the rules, of records and lines: ended calls and turns, and the loops they belong to."""
 
 from __future__ import annotations
 

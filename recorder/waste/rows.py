@@ -24,7 +24,7 @@ Place = tuple[int, str, str]  # loop, rule and key of a waste
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the rules found at a line, in the loop that it is about."""
+    """The findings of the rules at a line, in the loop that it is about."""
 
     end: End
     loop: int

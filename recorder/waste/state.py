@@ -1,4 +1,4 @@
-"""How far the search for waste is in each project, and what is forgotten."""
+"""The progress of the search for waste in each project, and what is forgotten."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """The command line: version and help, and the refusal of a database of a newer version."""
 
+import inspect
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 from shutil import which
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command, get_commands, load_command_class
 from django.db import DatabaseError, OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
@@ -273,3 +275,47 @@ def test_a_command_that_cannot_write_its_output_says_so_in_one_line(transactiona
         done = list_projects_into(output, unbuffered)
 
     assert (done.returncode, done.stderr) == (1, "Cannot write: No space left on device\n")
+
+
+OF_A_PROJECT = [
+    *(["consolidate"], ["demo"], ["index"], ["mask", "--history"], ["prune"], ["rebuild"], ["reprice"]),
+    *(["import_runs", "none.jsonl"], ["export_session", "s"], ["search", "x"], ["score", "list"]),
+    *(["token", "list"], ["session", "delete", "s"], ["session", "resume"], ["member", "list"]),
+]
+
+
+@pytest.mark.parametrize("name", ["nowhere", ""])
+@pytest.mark.parametrize("words", OF_A_PROJECT, ids=" ".join)
+def test_every_command_words_an_unknown_project_alike(transactional_db, words, name):
+    with pytest.raises(CommandError) as refused:
+        call_command(*words, "--project", name)
+
+    assert str(refused.value) == (
+        f"There is no project {name!r}; `{settings.COMMAND} project list` shows those there are."
+    )
+
+
+def test_every_option_project_is_tried():
+    """Each command of ours with the option is among those above."""
+    texts = {name: inspect.getsource(sys.modules[type(load(name)).__module__]) for name in OURS}
+    assert {name for name, text in texts.items() if '"--project"' in text} == {
+        words[0] for words in OF_A_PROJECT
+    }
+
+
+def load(name):
+    return load_command_class(get_commands()[name], name)
+
+
+def test_a_wrong_argument_is_answered_with_the_usage_and_status_2(transactional_db, monkeypatch, capsys):
+    with pytest.raises(SystemExit) as end:
+        run(monkeypatch, "project", "nonsense")
+
+    assert end.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: ")
+
+
+def test_an_unreachable_postgresql_is_one_line(tmp_path):
+    done = run_in(tmp_path, "search", "x", DATABASE_URL="postgres://nobody@127.0.0.1:1/none")
+
+    assert_one_line(done, "The database none cannot be used")

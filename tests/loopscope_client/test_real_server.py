@@ -153,7 +153,7 @@ def test_a_file_is_followed_by_one_process_until_a_signal(server, tmp_path):
 
         assert "already followed" in second.stderr
         assert first.wait(LONG_S) == 0
-        assert "1 lines stored, 0 rejected" in first.stderr.read()
+        assert "1 line stored, 0 rejected" in first.stderr.read()
 
 
 def pipe(server, text, *options):

@@ -12,6 +12,7 @@ from dashboard.api.queries.notes import note_items
 from dashboard.notes.export import notes_section
 from dashboard.shared.session_file.document import html_file
 from recorder.journal.read import Pruned
+from recorder.management.named_projects import project_of
 from recorder.models import Note, Session
 from recorder.operations import audit
 from recorder.projection.export import phi_text, raw_lines
@@ -24,7 +25,7 @@ class Command(BaseCommand):
     """Writes to stdout alone, so that it can be piped."""
 
     help = "Write a session to stdout."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the session and the shape wanted."""
@@ -53,7 +54,7 @@ class Command(BaseCommand):
             raise CommandError("--with-notes is for --as phi-session: events and spans stay as recorded")
         if encoding is not None and shape != "otlp":
             raise CommandError("--encoding is for --as otlp: other shapes have one encoding")
-        session = Session.objects.filter(project__slug=project, session_id=session_id).first()
+        session = Session.objects.filter(project=project_of(project), session_id=session_id).first()
         if session is None:
             raise CommandError(f"project {project!r} has no session {session_id!r}")
         actor = audit.command("export_session")

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from dashboard.management.commands.user import found
-from recorder.management.commands.token import project_of
+from recorder.management.named_projects import project_of
 from recorder.models import Membership
 from recorder.operations import audit
 from recorder.operations.people import members
@@ -16,7 +16,7 @@ from recorder.operations.people import members
 
 class Command(BaseCommand):
     help = "Add, remove and list the members of projects."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)

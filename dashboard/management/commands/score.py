@@ -7,7 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from recorder.models import Note, Project, ScoreDefinition
+from recorder.management.named_projects import project_of
+from recorder.models import Note, ScoreDefinition
 from recorder.notes import definitions
 from recorder.notes.errors import Refused
 from recorder.operations import audit
@@ -18,7 +19,7 @@ ACTOR = audit.command("score")
 
 class Command(BaseCommand):
     help = "Define the scores of a project, list and delete definitions."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
@@ -41,9 +42,7 @@ class Command(BaseCommand):
             action.add_argument("--project", default="default")
 
     def handle(self, *_: Any, action: str, **options: Any) -> None:
-        project = Project.objects.filter(slug=options["project"]).first()
-        if project is None:
-            raise CommandError(f"There is no project {options['project']!r}.")
+        project = project_of(options["project"])
         try:
             if action == "create":
                 names = definitions.Draft.__dataclass_fields__

@@ -19,6 +19,7 @@ from dashboard.shared.search.hits import Hit, hits
 from dashboard.shared.session_json.queries.sessions import session_items
 from dashboard.shared.session_json.schemas import SessionItem, rfc3339
 from recorder.core.content.text import clean, plural
+from recorder.management.named_projects import project_of
 from recorder.models import Project, Session
 
 LIMIT, LIMIT_MAX = 20, 1_000
@@ -38,7 +39,7 @@ class Command(BaseCommand):
     help = (
         "Search sessions by a query, newest activity first; docs/reference/query-language.md has the grammar."
     )
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("query", help="as in the search box, quoted as one argument")
@@ -51,9 +52,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        project = Project.objects.filter(slug=options["project"]).first()
-        if project is None:
-            raise CommandError(f"No project {options['project']}.")
+        project = project_of(options["project"])
         if not 1 <= options["limit"] <= LIMIT_MAX:
             raise CommandError(f"The limit is a number from 1 to {LIMIT_MAX:,}.")
         for found in self._found(project, options["query"], options["limit"]):

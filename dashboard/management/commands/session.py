@@ -6,7 +6,6 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
@@ -14,6 +13,7 @@ from dashboard.management.commands.search import marked
 from dashboard.query_conditions.conditions import session_condition
 from dashboard.query_language import QueryError, parse
 from recorder.core.content.text import plural
+from recorder.management.named_projects import project_of
 from recorder.management.progress_bar import Progress
 from recorder.models import Deletion, Project, Session
 from recorder.operations import deletion
@@ -28,7 +28,7 @@ class Command(BaseCommand):
     """Works beside the server, in small transactions. The next one continues an interrupted deletion."""
 
     help = "Delete recorded sessions for good."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Name the session."""
@@ -49,7 +49,7 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, action: str, project: str | None, **options: Any) -> None:
         """Delete it, or finish what was begun."""
-        within = None if project is None else _project(project)
+        within = None if project is None else project_of(project)
         if action == "resume":
             self.stdout.write(f"finished {plural(len(deletion.resume(within)), 'deletion')}")
             deleted_words.remove(within.pk if within else None)
@@ -118,13 +118,6 @@ class Command(BaseCommand):
             return input(f"Type the {what} to delete for good: ").strip() == expected
         except EOFError:
             return False
-
-
-def _project(slug: str) -> Project:
-    project = Project.objects.filter(slug=slug).first()
-    if project is None:
-        raise CommandError(f"there is no project {slug!r}; see `{settings.COMMAND} project list`")
-    return project
 
 
 def _total(done: list[Deletion]) -> str:

@@ -29,7 +29,7 @@ STARTS = 7_202  # our kind of advisory lock
 
 class Command(BaseCommand):
     help = "Migrate, create the first project and user, serve, and print a one-time sign-in link."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
@@ -100,6 +100,9 @@ def _check_address(host: str, port: int) -> None:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             trial.bind((host, port))
+        except (socket.gaierror, TypeError) as error:  # TypeError: a name that cannot be encoded
+            reason = getattr(error, "strerror", None) or str(error)
+            raise CommandError(f"Cannot listen on {host}: {reason}. Choose another with --host.") from None
         except (OSError, OverflowError) as error:
             number = getattr(error, "errno", None)
             reason = os.strerror(number) if number else str(error).rstrip(".")

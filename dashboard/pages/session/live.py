@@ -1,6 +1,19 @@
 """Selects the panels that an open session page gets after a commit.
 
-An invalidation names the rows that a commit touched; the page maps them to the panels it shows. Invariant:
+An invalidation names the rows that a commit touched; the page maps them to the panels it shows:
+
+1. No invalidation, as on a reconnect: all panels. A deleted session: PageGone.
+2. The session itself: header, track and integrity, and the tabs that sum over it.
+3. A loop of the session: its row, and the head if the loop is open; the whole tree if the shape of the tree
+   changed, or if a row may include the cost of a sub-agent in another row.
+4. A turn, tool call, block or approval of the open loop: its own panel, if the tab shows its turn.
+5. Notes, waste and the ledger: the panels that mark them.
+
+For example a commit ends turn 7 of loop 3, which the tab Conversation shows. The invalidation has the
+session, the loop and the turn, so header, track, integrity, the row and the head of loop 3, turn 7 and the
+end of the list are dirty; a page that shows loop 4 gets the first four of these only.
+
+Invariant:
 every panel whose content changed is selected, more panels than necessary are allowed. Where an invalidation
 does not name a relation (which session is a sub-agent, which group a new branch belongs to), the page keeps
 the related ids that it knows and refreshes all of them; it keeps at most HELD turns and NEW_GROUPS new

@@ -1,1 +1,1 @@
-"""What calls cost, as the events of a run tell it; the arithmetic is in `recorder/core/money`."""
+"""Costs of calls, as the events of a run tell them; the arithmetic is in `recorder/core/money`."""

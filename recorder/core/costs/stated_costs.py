@@ -1,4 +1,4 @@
-"""What an agent states of the cost of a session, and the rest: the calls that its transcript leaves out.
+"""An agent's statements of the cost of a session, and the rest: the calls that its transcript leaves out.
 
 A statement counts all calls of a session so far, those of its sub-agents and those without a line, such as
 the ones that make a title or a summary. In a session that was forked it goes on from the last statement of
@@ -47,7 +47,7 @@ NOTHING = Figures(0, [0] * len(TOKENS))
 
 
 class Statement(NamedTuple):
-    """What had been spent at a time: after `after`, and before `until` unless nothing followed."""
+    """The spending at a time: after `after`, and before `until` unless nothing followed."""
 
     after: datetime
     until: datetime | None

@@ -133,7 +133,7 @@ class SessionInfo:
     summary: OptionalText = None
     working_dir: OptionalText = None
     scope: Literal["ephemeral", "persistent"] | None = None
-    agent_id: OptionalId = None  # this and the next four fields come from an imported session file
+    agent_id: OptionalId = None  # like the next four fields, from an imported session file
     formation: StoredContent = None
     created_at: OptionalTimestamp = None
     last_active_at: OptionalTimestamp = None

@@ -31,7 +31,7 @@ class Usage:
 
 @event
 class Continuation:
-    """How a loop continues another one; reruns and branches have a tag."""
+    """The way in which a loop continues another one; reruns and branches have a tag."""
 
     name: ContinuationName = "Initial"
     tag: str | None = None

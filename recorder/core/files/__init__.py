@@ -1,1 +1,1 @@
-"""What tool calls did to files and which commands they ran, as arguments and results say it."""
+"""The files that tool calls touched and the commands that they ran, as arguments and results say it."""

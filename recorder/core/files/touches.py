@@ -51,7 +51,7 @@ _END = re.compile(r"^\*\*\* (?:End Patch|Update File|Add File|Delete File|Begin 
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """What a call did to one file, or the command that it ran. `diff` is None where it changed nothing."""
+    """The effect of a call on one file, or the command that it ran. `diff` is None if it changed nothing."""
 
     action: Action
     path: str = ""

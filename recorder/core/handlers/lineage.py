@@ -121,7 +121,7 @@ def link_run(context: EventContext, loop: Loop) -> None:
         return
     refs = context.state.refs_of_child.get(loop.parent_loop_id or "", ())
     own = [each for each in context.state.refs_of_child.get(loop.loop_id, ()) if each.child is loop]
-    if own:  # it starts again after it was withdrawn
+    if own:  # the loop starts again after it was withdrawn
         _put_below(own[0].loop, loop)
     elif ref := next((each for each in refs if each.loop.session is loop.session), None):
         _link_to_run(context, ref, loop)

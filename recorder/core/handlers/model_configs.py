@@ -32,8 +32,8 @@ _DISTINGUISHING = (
 )
 _WORDS = {"thinking_level": "thinking", "context_window": "context", "max_tokens": "max output"}
 _SIZES = ("context_window", "max_tokens")
-# What follows a model's name where one of its versions is named: a date (anthropic, openai), a short date
-# or a number (openai, mistral, google), the revision of Bedrock.
+# The part that follows a model's name where one of its versions is named: a date (anthropic, openai), a short
+# date or a number (openai, mistral, google), the revision of Bedrock.
 _VERSION = re.compile(r"(?:[-@:](?:20\d{2}-?\d{2}-?\d{2}|\d{3,4}|latest))?(?:-v\d+(?::\d+)?)?$")
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 

@@ -1,4 +1,4 @@
-"""How a branch of a parallel group was selected: inferred from the judge's reply, as no event states it."""
+"""The selection of a branch of a parallel group: inferred from the judge's reply, as no event states it."""
 
 import re
 from collections.abc import Collection

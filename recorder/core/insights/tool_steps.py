@@ -42,7 +42,7 @@ class Call:
     ended_at: datetime | None = None
 
     def retries(self, other: Call) -> bool:
-        """Whether both calls use the same tool with equal arguments or on the same subject."""
+        """Return whether both calls use the same tool with equal arguments or on the same subject."""
         if self.tool != other.tool:
             return False
         if self.arguments_key and self.arguments_key == other.arguments_key:

@@ -66,7 +66,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a model call was sent. `is_recorded` is False if its messages are inferred from earlier events."""
+    """The request of a model call. `is_recorded` is False if messages are inferred from earlier events."""
 
     model: str
     settings: Mapping[str, Json]

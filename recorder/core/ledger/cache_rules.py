@@ -1,4 +1,4 @@
-"""What each provider documents of its prompt cache: least prefix, steps, life, and settings that count.
+"""The prompt cache of each provider as documented: least prefix, steps, life, and settings that count.
 
 Each row names the documentation page and the month of the version that was read; where a page and what the
 API does were reported to differ, the larger least prefix and the shorter life stand here, so that nothing is

@@ -1,4 +1,4 @@
-"""What of a request changed when its beginning did: a tool, a time, an id, a number, or other text. Pure.
+"""The part of a request that changed with its beginning: a tool, time, id, number, or other text. Pure.
 
 Two texts differ by a time if they are equal once every date and time in both is replaced; then by ids, then
 by numbers. So a time stamp is found wherever it stands, and however many there are. Cost: a few passes over

@@ -1,4 +1,4 @@
-"""What each block of a request cost: the tokens of the window in the buckets that they fell into.
+"""The cost of each block of a request: the tokens of the window in the buckets that they fell into.
 
 A provider reads a prefix of the request from its cache, writes the next part, and charges the rest as input.
 So a call prices its window by position, and the price of a block is tokens times the rate of its place.

@@ -1,4 +1,4 @@
-"""How many tokens another model would count for the same text: a range, by the makers of both models.
+"""The tokens that another model would count for the same text: a range, by the makers of both models.
 
 The range is an assumption, not a measurement of the text. Models of one maker are taken to count alike, which
 holds within a tokenizer and not across generations of it; between two makers, or where a maker is unknown,

@@ -1,4 +1,4 @@
-"""How many tokens each new block of a request has, from the difference of two reported prompts.
+"""The tokens of each new block of a request, from the difference of two reported prompts.
 
 The prompt of a call is measured by its provider; a block that is new in it is the difference to the call
 before. Where one block is new the figure is exact; several share the difference by their bytes (`split`).

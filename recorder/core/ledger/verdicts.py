@@ -46,7 +46,7 @@ class Side(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """What the calls so far left in the provider's cache. Tokens."""
+    """The tokens that the calls so far left in the provider's cache."""
 
     prompt: int = 0  # of the last request
     marked: int = 0  # read and written by the last call

@@ -1,4 +1,4 @@
-"""What recorded calls would have cost otherwise: at another model's rates, or with a one-hour cache.
+"""The cost of recorded calls under other conditions: another model's rates, or a one-hour cache.
 
 Amounts are nano-dollars, as whole numbers. Each call is computed alone, so figures of several sessions are
 the sums of theirs. `nano` is the arithmetic on the recorded tokens; `low` and `high` contain it and say how
@@ -23,7 +23,7 @@ HOUR_S = 3600
 
 
 class Miss(NamedTuple):
-    """What the ledger says of the cache of a call: the verdict, lost tokens, and seconds since the last."""
+    """The ledger's entry on the cache of a call: the verdict, lost tokens, and seconds since the last."""
 
     verdict: str
     lost_tokens: int

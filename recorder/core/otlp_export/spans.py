@@ -29,7 +29,7 @@ Value = str | int | float | bool | list[str]
 
 
 class Home(NamedTuple):
-    """Where the span of a loop belongs: its trace, and the span above it ("" for the root)."""
+    """The place of a loop's span: its trace, and the span above it ("" for the root)."""
 
     trace: str
     parent: str

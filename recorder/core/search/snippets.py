@@ -37,7 +37,7 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What finds a searched text: an expression for folded text, and a word that may be a part of a name."""
+    """The form of a searched text: an expression for folded text, and a word that may be a part of a name."""
 
     expression: re.Pattern[str]
     part: str = ""

@@ -23,7 +23,7 @@ PERIOD = 2  # calls of an alternation
 
 
 class Found(NamedTuple):
-    """What a call or turn showed. `added` are the occurrences since the last time, `wasted` the calls."""
+    """The finding at a call or turn. `added` are the occurrences since the last time, `wasted` the calls."""
 
     rule: str
     key: str  # of the call, error or file; 32 hexadecimal digits, or a word

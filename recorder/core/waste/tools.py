@@ -1,4 +1,4 @@
-"""What a tool call does, as far as its name and arguments say: read, wait, act on a screen, or change.
+"""The kind of a tool call, as far as its name and arguments say: read, wait, act on a screen, or change.
 
 A call that nothing is known of may change anything, so that a call after it is no repetition.
 """
@@ -106,7 +106,7 @@ def command_of(arguments: Json) -> str:
 
 
 def _views(command: str, arguments: Json) -> bool:
-    """Whether a command is that of an editor tool that shows a file."""
+    """Return whether a command is that of an editor tool that shows a file."""
     return command == "view" and bool(subject_of(arguments))
 
 

@@ -1,4 +1,4 @@
-"""Whether the SQLite file that this process opened is still the one at its path.
+"""A check that the SQLite file which this process opened is still the one at its path.
 
 A process keeps writing to a file that somebody deleted or replaced, and every commit succeeds: what it
 acknowledges is gone when it ends. So a server compares the file at the path with the one it began with before

@@ -83,7 +83,7 @@ class Attempts:
         try:
             return _written(batches)
         except Busy as busy:
-            connection.close()  # it may be broken; the next transaction opens another
+            connection.close()  # the connection may be broken; the next transaction opens another
             return [busy] * len(batches)
         except StoreError:
             raise  # without another statement: the database is not to be trusted

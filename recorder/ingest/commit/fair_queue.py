@@ -25,7 +25,7 @@ class WaitingRow:
     project: int
     token: int
     size: int  # bytes of its lines
-    since: float  # its arrival on the monotonic clock
+    since: float  # arrival on the monotonic clock
     begun: int = 0  # by how many processes reading it was begun and not finished
     is_noted: bool = False  # that this process began
 

@@ -6,6 +6,19 @@ commit waits for the disk the next group gathers: the slower the disk, the large
 answered together send again within milliseconds; so a smaller group waits up to `SOON_S` for as many
 batches as the last group had.
 
+The thread goes round, by `_run`:
+
+1. Gather: take what is queued, up to `GROUP_BYTES` or `GROUP_BATCHES`, or [] after a wait without any.
+2. Commit: store the spans that are read later and write the rest, in a transaction each (`Attempts`).
+3. Answer all of the group, waking each event loop once.
+4. Read a portion of the spans that wait, if it is due (`Backlog`).
+5. Let prices, the search index, waste and the ledger catch up until the next batch is queued.
+
+For example three clients send a line each while a commit waits for the disk. The next group has the three
+batches: one transaction, one fsync, and then three receipts. If our code fails on the second line, nothing of
+that transaction is stored; `Attempts` writes the halves of the group again, down to that line, which it
+stores unparsed.
+
 Invariant: an answer is given only after the commit that holds its batch; batches of one connection keep
 their order. After an error that leaves the state of the store unknown, nothing more is acknowledged.
 

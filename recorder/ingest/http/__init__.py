@@ -1,1 +1,1 @@
-"""What the HTTP endpoints share: reading a request, writing a response."""
+"""Functions that the HTTP endpoints share: reading a request, writing a response."""

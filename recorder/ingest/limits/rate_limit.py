@@ -17,7 +17,7 @@ ALLOWANCE, ALLOWANCE_PER_S = 200, 10  # frames
 
 
 class Allowance:
-    """How many frames without events a client may send: a burst, and then a few a second."""
+    """The frames without events that a client may send: a burst, and then a few a second."""
 
     def __init__(self) -> None:
         self._left = float(ALLOWANCE)

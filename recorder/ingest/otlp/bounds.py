@@ -1,4 +1,4 @@
-"""What one OTLP body may hold, counted while it is read and before objects are built of it."""
+"""Bounds of one OTLP body, counted while it is read and before objects are built of it."""
 
 from __future__ import annotations
 

@@ -12,6 +12,21 @@ copies; copies of literals never do (`encoding.py`). There are three ways to fin
 - States. A `TurnRequest` or an update repeats the one before it: whole-line copies in a skip structure of
   depth 8 (`state_chain.py`).
 
+How a line is stored, by `store`:
+
+1. A line shorter than WORTH is stored as it is.
+2. A `MessageEnd` that differs from the last `MessageStart` in its kind only is a copy of it.
+3. A line of a kind in STATES is compared with the state that is held of its kind and loop, or else of its
+   kind. A line that is another state, or longer by more than GROWN bytes, is held in its place.
+4. Any other line copies the head of its kind and loop, then the messages that it repeats.
+5. What rules 3 and 4 leave, where it is at least TEXTS_WORTH bytes, is searched for indexed texts.
+6. Only then are the texts and messages of the line indexed: no line copies from itself.
+
+For example line 7, of 275 bytes, is `{"type":"MessageStart","loop_id":"s.a.1",…}`, and line 8, of 273 bytes,
+`{"type":"MessageEnd","loop_id":"s.a.1",…}` with the same message. By rule 2 the row of line 8 has the
+literals `{"type":"MessageEnd"` and the pieces `[20,[1,22,253]]`: 20 literal bytes, then the 253 bytes from
+byte 22 of the line whose key is lower by 1.
+
 A window is a hint: to lose it costs bytes and nothing else. Cost: time linear in the line, a few comparisons
 and one look-up a text; memory 2 * GENERATION for texts and messages, GENERATION for states.
 """
@@ -47,7 +62,7 @@ GENERATION = 8 * 1024 * 1024  # bytes
 COST, STEP = 128 * 1024 * 1024, 128 * 1024  # bytes to restore a line, and the addition for each nested source
 # Each line of these kinds is compared with the last one of its kind and loop.
 STATES = frozenset(("MessageUpdate", "TurnRequest", "ToolExecutionUpdate", "SourceEvent"))
-# These repeat whole messages of their loop, in the order in which they ended.
+# Lines that repeat whole messages of their loop, in the order in which they ended.
 SUMMARIES = frozenset(("TurnEnd", "AgentEnd"))
 MESSAGES = frozenset(("MessageStart", "MessageEnd"))
 
@@ -58,7 +73,7 @@ _WINDOW_BYTES, _TEXT_BYTES, _HEAD_BYTES, _MATCH_BYTES = 4096, 400, 800, 120
 Encoded = tuple[bytes, str | None]  # the columns `own` and `pieces` of a row
 StateKey = tuple[str, str | None]  # a kind of line and a loop
 State = tuple[int, bytes, Chain, int]  # a held state: its key, its bytes, its chain, bytes of memory
-# What all lines of a kind and loop begin with: source row, bytes, start in its literals; then where messages
+# The beginning of all lines of a kind and loop: source row, bytes, start in its literals; then where messages
 # begin in such lines, and where to look for texts in them.
 Head = tuple[int, bytes, int, int, int]
 Texts = list[tuple[bytes, int]]  # the keys of texts of a line that are not in the index, and where they begin

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from recorder.journal.immutability import FINGERPRINT
 
-OWN, LOCAL, WHOLE = 0, 1, 2  # what a copy addresses, in order of what has to be read for it
+OWN, LOCAL, WHOLE = 0, 1, 2  # targets of a copy, in order of what has to be read for them
 
 Element = int | list[int]
 Stretch = tuple[int, bytes]  # where a local stretch begins in the restored line, and its bytes
@@ -38,7 +38,7 @@ class Stored(NamedTuple):
 
 
 class SourceSize(NamedTuple):
-    """What `fault` needs to know of a source: the restored size, the size of `own`, and `pieces`."""
+    """The figures of a source that `fault` needs: the restored size, the size of `own`, and `pieces`."""
 
     size: int
     own: int

@@ -21,7 +21,7 @@ _GAP = 512  # bytes between two repeated messages
 _SAME, _NEAR, _MUCH = 24, 64, 1000
 _TRIES = 16
 
-# These are tuples, as the garbage collector does not traverse tuples of numbers and bytes.
+# Tuples, as the garbage collector does not traverse tuples of numbers and bytes.
 Match = tuple[int, int, int, int, int]  # begin and size in the line; source line, start in it, part of it
 Row = tuple[int, bytes]  # a line's key and the literals of its row
 Message = tuple[int, bytes, int]  # a line's key, its bytes, and where its message begins

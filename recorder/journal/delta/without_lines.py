@@ -28,7 +28,7 @@ class _Copy(NamedTuple):
 
 
 class Homes:
-    """Where the literals of deleted lines are stored now; of one producer and day, in ascending order."""
+    """The places where the literals of deleted lines are stored now; of one producer and day, ascending."""
 
     def __init__(self) -> None:
         self._of_line: dict[int, list[tuple[int, int, int, int]]] = {}  # start, end, line, start in it

@@ -28,7 +28,7 @@ EVENTS = "recorder_eventrecord"
 
 
 class Removed(NamedTuple):
-    """What one transaction deleted; `lines` are without those derived from foreign ones."""
+    """The deletions of one transaction; `lines` are without those derived from foreign ones."""
 
     lines: int
     size: int

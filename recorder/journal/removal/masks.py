@@ -47,7 +47,7 @@ class Day(NamedTuple):
 
 @dataclass(slots=True)
 class Found:
-    """What masking changes: lines, by rule how many values in them, and rows that are written anew.
+    """The changes of masking: lines, the number of values in them by rule, and rows that are written anew.
 
     Rows are also those of derived events, and those that copy from a changed line.
     """
@@ -163,7 +163,7 @@ def _changes(day: Day, masker: Masker, on_progress: OnProgress) -> tuple[Found, 
                 found.lines += 1
                 found.counts.update(masked.counts)
             stored = _encoded(window, line, masked.line, kind, day.format)
-            # What recognises a line that is sent again; a line that was masked when it came has it already.
+            # The fingerprint of a line that is sent again; one that was masked when it came has it already.
             mark = original or (masker.original(raw) if is_changed and kind == "line" else None)
             rows.append(_Row(*stored, len(masked.line), masks_in(masked.line) or None, mark, line))
             prints[line] = fingerprint(masked.line)

@@ -60,7 +60,7 @@ class Settled:
 
 @dataclass(slots=True)
 class _Reading:
-    """What a transcript was translated to: the events of each loop, in order, and the loop of each line."""
+    """The translation of a transcript: the events of each loop, in order, and the loop of each line."""
 
     reader: SharingReader
     events: list[Fields] = field(default_factory=list)
@@ -87,7 +87,7 @@ def settle(project: int, producer: int, at: datetime, before: int | None = None)
     changed = {each.producer for each in members if each.name in wanted ^ held}
     rows = {pk: lines for pk in sorted(changed) if (lines := _lines(pk, before))}  # none of a deleted session
     if not rows or pruned([row.line for own in rows.values() for row in own]):
-        return []  # what was pruned cannot be read again
+        return []  # a pruned line cannot be read again
     moves, found = _moves(members, wanted), []
     for transcript in Producer.objects.filter(pk__in=rows).order_by("pk"):
         own = rows[transcript.pk]

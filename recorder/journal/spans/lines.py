@@ -25,7 +25,7 @@ def append(
     raws = batch.lines[known:]
     parsed = [each for each in read.parsed[known:] if isinstance(each, ForeignLine | InvalidLineError)]
     accepted: list[tuple[int, SpanLine]] = []  # with their numbers
-    repeated = 0  # they use up no number
+    repeated = 0  # such lines use up no number
     for place, line in enumerate(journal.spans.read(parsed, raws, batch.token)):
         seq = first + place - repeated
         if line is None:

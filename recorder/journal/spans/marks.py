@@ -1,4 +1,4 @@
-"""What is stored of each span of a trace that was received: its id and the fingerprint of its line."""
+"""The marks stored for each received span of a trace: its id and the fingerprint of its line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the texts of a delta are in its line, and a line with other texts in their place."""
+"""The places of the texts of a delta in its line, and a line with other texts in their place."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ class Command(BaseCommand):
     """Read-only: prints each finding, exits with 1 if there is one."""
 
     help = "Check the database, the journal and the records derived from it."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def handle(self, **_: Any) -> None:
         """Print each finding; fail if there is one."""

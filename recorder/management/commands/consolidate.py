@@ -6,12 +6,11 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from recorder.insights.consolidate import consolidate, waiting
+from recorder.management.named_projects import project_of
 from recorder.management.progress_bar import Progress
-from recorder.models import Project
 from recorder.operations import scheduler
 
 
@@ -19,7 +18,7 @@ class Command(BaseCommand):
     """May run beside the server. An interrupted run is continued by the next one."""
 
     help = "Extract insights (procedures, solutions of errors, facts) from ended loops and mark their events."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the project."""
@@ -27,9 +26,7 @@ class Command(BaseCommand):
 
     def handle(self, *, project: str | None, **_: Any) -> None:
         """Consolidate."""
-        found = Project.objects.filter(slug=project).first() if project else None
-        if project and found is None:
-            raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
+        found = None if project is None else project_of(project)
         began = datetime.now(UTC)
         progress = Progress(sys.stderr, waiting(found), "loops")
         try:

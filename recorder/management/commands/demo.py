@@ -12,6 +12,7 @@ from django.db import transaction
 from recorder.demo.http_client import HttpClientError
 from recorder.demo.player import AlreadyPlayingError, play, stage
 from recorder.demo.remove import forget_demo
+from recorder.management.named_projects import project_of
 from recorder.management.progress_bar import Progress
 from recorder.models import Project
 from recorder.operations import audit, server_info
@@ -23,7 +24,7 @@ class Command(BaseCommand):
     """Sends to the HTTP endpoint, as every agent does."""
 
     help = "Play about two minutes of agents at work into the running server."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare speed, server, project and removal."""
@@ -37,9 +38,7 @@ class Command(BaseCommand):
         self, *, speed: float, fast: bool, url: str | None, remove: bool, project: str, **_: Any
     ) -> None:
         """Play or remove."""
-        found = Project.objects.filter(slug=project).first()
-        if found is None:
-            raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
+        found = project_of(project)
         if remove:
             self._remove(found)
             return

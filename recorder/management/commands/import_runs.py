@@ -10,7 +10,6 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from loopscope_client.transcripts.files import last_write, walk
@@ -21,6 +20,7 @@ from recorder.imports.detect import recordings
 from recorder.imports.import_files import IMPORTERS, import_files
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.transcripts.file_cache import FileCache
+from recorder.management.named_projects import project_of
 from recorder.management.progress_bar import Progress
 from recorder.models import Project
 from recorder.operations import audit
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         "SQLite stores of cagent, aidaemon and OpenCode, transcripts of coding agents, "
         "OTLP bodies (.json, .pb, also gzipped), and folders of them."
     )
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the paths and what they hold."""
@@ -92,12 +92,7 @@ class Command(BaseCommand):
     def _import(self, project: str, paths: list[Path], wanted: str, *, flush: bool, is_again: bool) -> bool:
         """Import once; say whether there was no problem."""
         try:
-            found = Project.objects.get(slug=project)
-            report = _import(found, paths, wanted, flush=flush, is_again=is_again)
-        except Project.DoesNotExist as error:
-            raise CommandError(
-                f"there is no project {project!r}; see `{settings.COMMAND} project list`"
-            ) from error
+            report = _import(project_of(project), paths, wanted, flush=flush, is_again=is_again)
         except UnusableError as error:
             raise CommandError(str(error)) from error
         except Busy as busy:

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 from django.db import transaction
 
 from recorder.ledger import follower as ledger
 from recorder.ledger import state as ledger_state
+from recorder.management.named_projects import projects_of
 from recorder.management.progress_bar import Progress
 from recorder.models import Project
 from recorder.search import indexer
@@ -25,7 +25,7 @@ class Command(BaseCommand):
     """May run beside the server, which does the same in its idle time. An interrupted run is continued."""
 
     help = "Index what was recorded since the last run; a running server does so by itself."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the project, what to make, and whether it is made anew."""
@@ -35,9 +35,7 @@ class Command(BaseCommand):
 
     def handle(self, *, project: str | None, rebuild: bool, only: str | None, **_: Any) -> None:
         """Index."""
-        found = Project.objects.filter(slug=project) if project else Project.objects.all()
-        if project and not found.exists():
-            raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
+        found = projects_of(project)
         anew = found if rebuild else ()
         if only in (None, "search"):
             _index(anew)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from recorder.management.named_projects import projects_of
 from recorder.management.progress_bar import Progress
 from recorder.models import Project
 from recorder.operations import deletion, server_info
@@ -22,7 +22,7 @@ class Command(BaseCommand):
     """Works in a transaction for each producer and day. An interrupted run is continued by the next one."""
 
     help = "Mask the lines that are stored already, and what was derived from them. Stop the server first."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name what is masked."""
@@ -35,9 +35,7 @@ class Command(BaseCommand):
         """Mask."""
         if not (dry_run or force) and (pid := server_info.pid()):
             raise CommandError(f"the server runs (process {pid}); stop it first, or give --force")
-        projects = Project.objects.filter(slug=project) if project else Project.objects.order_by("pk")
-        if project and not projects:
-            raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
+        projects = projects_of(project)
         for each in projects:
             self._preview(each) if dry_run else self._mask(each)
 

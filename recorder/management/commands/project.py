@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from recorder.management.commands.token import project_of
+from recorder.management.named_projects import project_of
 from recorder.management.progress_bar import Progress
 from recorder.models import Project, ProjectDeletion
 from recorder.operations import audit
@@ -20,7 +20,7 @@ class Command(BaseCommand):
     """Works beside the server. `project resume` finishes a deletion that was interrupted."""
 
     help = "Create, list, archive, restore and delete projects."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Name the project."""

@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
 from recorder.core.content.text import plural
 from recorder.journal.streams import open_streams
+from recorder.management.named_projects import projects_of
 from recorder.management.progress_bar import Progress
 from recorder.models import Project, Pruning
 from recorder.operations import audit, audit_retention, retention
@@ -39,7 +40,7 @@ class Command(BaseCommand):
         f"records, notes, and entries of the audit log; rejected lines older than {QUARANTINE_DAYS} days; "
         f"and what is held of messages without a delta for {open_streams.STREAM_DAYS} days."
     )
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the project."""
@@ -48,9 +49,7 @@ class Command(BaseCommand):
 
     def handle(self, *, project: str | None, dry_run: bool, **_: Any) -> None:
         """Remove them."""
-        projects = Project.objects.filter(slug=project) if project else Project.objects.order_by("pk")
-        if project and not projects:
-            raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
+        projects = projects_of(project)
         now = timezone.now()
         if dry_run:
             self._preview(projects, now, is_of_all=not project)

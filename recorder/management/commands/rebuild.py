@@ -6,10 +6,10 @@ import sys
 from functools import partial
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
+from recorder.management.named_projects import projects_of
 from recorder.management.progress_bar import Progress
 from recorder.models import JournalEvent, Project
 from recorder.operations import audit, deletion, server_info
@@ -20,7 +20,7 @@ class Command(BaseCommand):
     """One transaction for each project: an interrupted rebuild changes nothing."""
 
     help = "Derive all records again from the journal. Stop the server first."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the project."""
@@ -31,9 +31,7 @@ class Command(BaseCommand):
         """Rebuild."""
         if not force and (pid := server_info.pid()):
             raise CommandError(f"the server runs (process {pid}); stop it first, or give --force")
-        projects = Project.objects.filter(slug=project) if project else Project.objects.order_by("pk")
-        if project and not projects:
-            raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
+        projects = projects_of(project)
         for each in projects:
             deletion.resume(each)
             self._rebuild(each)

@@ -9,8 +9,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
+from recorder.management.named_projects import project_of
 from recorder.management.progress_bar import Progress
-from recorder.models import Project, Repricing, Turn
+from recorder.models import Repricing, Turn
 from recorder.operations import audit
 from recorder.pricing import backfill
 
@@ -19,7 +20,7 @@ class Command(BaseCommand):
     """May run beside the server. The server or the next run continues an interrupted one."""
 
     help = "Bill all recorded calls, or those of one model at a provider, again at the prices that hold now."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the project and the model."""
@@ -31,9 +32,7 @@ class Command(BaseCommand):
         """Reprice."""
         if bool(model) != bool(provider):
             raise CommandError("name a model and its provider, or neither")
-        found = Project.objects.filter(slug=project).first()
-        if found is None:
-            raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
+        found = project_of(project)
         pair = (model, provider) if model and provider else None
         with transaction.atomic():
             job = backfill.request(found, pair, f"{settings.COMMAND} reprice")

@@ -16,7 +16,7 @@ from recorder.operations import audit
 
 class Command(BaseCommand):
     help = "Print the path of a one-time sign-in link; it lasts ten minutes."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--user", metavar="NAME", help="default: the first superuser")

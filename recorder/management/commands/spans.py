@@ -18,7 +18,7 @@ class Command(BaseCommand):
     """May run beside the server, which waits while a body is read."""
 
     help = "List the acknowledged spans that could not be read and are set aside, and try to read them again."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Name the action and the bodies."""

@@ -17,7 +17,7 @@ from recorder.operations import server_info
 
 class Command(BaseCommand):
     help = "Send the lines of a growing JSONL file, or of a pipe, as they are written."
-    requires_system_checks: list[str] = []  # it needs no database, and the server may be on another machine
+    requires_system_checks: list[str] = []  # no database is needed; the server may be elsewhere
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the arguments of `loopscope-tail`."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from recorder.access import tokens
+from recorder.management.named_projects import project_of
 from recorder.models import AccessToken, Project
 from recorder.operations import audit
 from recorder.operations.audited.tokens import issue_token, revoke_tokens, rotate_token
@@ -19,7 +19,7 @@ ACTOR = audit.command("token")
 
 class Command(BaseCommand):
     help = "Create, list and revoke access tokens."
-    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
@@ -76,16 +76,6 @@ class Command(BaseCommand):
         if not revoked:
             raise CommandError(f"There is no valid token {_shown(which)}.")
         self.stdout.write(f"Revoked {revoked} token{'s' if revoked > 1 else ''}.")
-
-
-def project_of(slug: str) -> Project:
-    """Return a project by its name in addresses. Raises CommandError."""
-    project = Project.objects.filter(slug=slug).first()
-    if project is None:
-        raise CommandError(
-            f"There is no project {slug!r}; `{settings.COMMAND} project list` shows those there are."
-        )
-    return project
 
 
 def _shown(which: str) -> str:

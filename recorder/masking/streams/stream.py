@@ -15,7 +15,7 @@ from recorder.masking.matcher import Span
 
 CONTEXT = 320  # bytes before the tail that are kept: a rule looks at no more of them, as a rule
 HELD_MAX = 8 * 1024
-# What continues a secret that is masked before its end: of a token, and of a key block.
+# Patterns that continue a secret which is masked before its end: of a token, and of a key block.
 _DROPPED = {
     "token": re.compile(rb"\A[A-Za-z0-9_.+/=~%@:!#$*^-]*"),
     "block": re.compile(rb"""\A(?:[A-Za-z0-9+/=\s\\"',>|:]|\xe2\x86\x92|-----END[ A-Z0-9]{0,40}-----)*"""),

@@ -1,1 +1,1 @@
-"""How long each kind of data of a project is kept, and the deletion of sessions and notes that are older."""
+"""The periods for which a project's data is kept, and the deletion of sessions and notes that are older."""

@@ -40,7 +40,7 @@ PERIODS: Mapping[str, Period] = {
 
 @dataclass(frozen=True, slots=True)
 class Going:
-    """What a period deletes: how many items, and the time of the oldest."""
+    """The items that a period deletes: how many, and the time of the oldest."""
 
     number: int
     oldest: datetime | None
@@ -65,7 +65,7 @@ def check(kind: str, days: int | None) -> None:
 
 
 def is_shorter(project: Project, kind: str, days: int | None) -> bool:
-    """Whether a period deletes more than the one that is set."""
+    """Return whether a period deletes more than the one that is set."""
     now = days_of(project, kind)
     return days is not None and (now is None or days < now)
 

@@ -1,4 +1,4 @@
-"""What `prune` would remove of a project, counted without changing anything."""
+"""A preview of what `prune` would remove of a project, counted without changing anything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recorder.operations.expiry import notes, periods, records
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What would go now: the bodies (None if they are kept for ever), sessions with lines, notes, entries."""
+    """The items that would go now: bodies (None: kept for ever), sessions with lines, notes, entries."""
 
     content: Pruning | None
     sessions: int

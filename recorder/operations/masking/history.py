@@ -57,7 +57,7 @@ def lines(project: Project) -> int:
 
 @dataclass(slots=True)
 class Preview:
-    """What a run would change: lines, values in them by rule, records that it masks in place, and notes."""
+    """A preview of a run: lines, values in them by rule, records that it masks in place, and notes."""
 
     lines: int
     counts: Counter[str]
@@ -67,7 +67,7 @@ class Preview:
 
 @dataclass(slots=True)
 class Done:
-    """What a run changed, with what earlier parts of it did: as in `MaskingHistory`, and notes."""
+    """The result of a run, with that of its earlier parts: as in `MaskingHistory`, and notes."""
 
     lines: int
     rows: int

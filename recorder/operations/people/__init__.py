@@ -1,1 +1,1 @@
-"""Users, members and invites: the only code that changes them, each change with its audit entry."""
+"""Users, members and invites: changes of them by commands and pages, each with its audit entry."""

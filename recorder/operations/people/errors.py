@@ -1,4 +1,4 @@
-"""Why a change of access is refused."""
+"""The refusal of a change of access."""
 
 
 class Refused(Exception):

@@ -43,7 +43,7 @@ FAULTS = tuple(REASONS)
 
 
 def is_possible() -> bool:
-    """Whether a mail server is set."""
+    """Return whether a mail server is set."""
     return settings.LOOPSCOPE_SMTP is not None
 
 

@@ -19,5 +19,5 @@ class MailServer:
 
     @property
     def needs_tls(self) -> bool:
-        """Whether nothing may be sent without TLS: a password may, to this machine only."""
+        """Return whether nothing may be sent without TLS: a password may, to this machine only."""
         return bool(self.user) and self.host not in _LOOPBACK

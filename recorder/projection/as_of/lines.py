@@ -48,7 +48,7 @@ class _Row(NamedTuple):
     loop_key: str
     session: int | None
     size: int
-    received_at: Value  # this and the next as the database has them
+    received_at: Value  # as the database has it, like the next
     occurred_at: Value
 
 

@@ -165,3 +165,11 @@ def test_files_have_every_figure(see, get, feed):
     assert [float(row["cost_usd"]) for row in rows] == [float(one[2]) for one in expected]
     hour = next(row for row in rows if row["figure"] == "one_hour_cache")
     assert hour["bounded"].startswith("Arithmetic on the recorded gaps: 1 miss after")
+
+
+@pytest.mark.parametrize("name", ["claude-haiku-4-5", "anthropic:"])
+def test_a_model_without_its_provider_is_refused(get, name):
+    found = get("context/what-if", expect=400, session="s", model=["openai:gpt-5.4", name])
+
+    assert found["code"] == "bad_query"
+    assert "a model is PROVIDER:MODEL" in found["message"]

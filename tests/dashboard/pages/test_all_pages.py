@@ -14,7 +14,7 @@ from dashboard import urls
 from dashboard.security.csp import POLICY
 from dashboard.urls import handler400, handler403, handler404, handler500
 from dashboard.web import errors
-from dashboard.web.errors import DatabaseUnavailable
+from dashboard.web.errors import INTERNAL, DatabaseUnavailable
 from recorder.models import Project
 
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]
@@ -37,7 +37,7 @@ def absent(_, slug=""):
 
 
 # Of a server whose pages do not work, with the answers of ours.
-urlpatterns = [path("bug", bug), path("absent", absent), *urls.urlpatterns]
+urlpatterns = [path("bug", bug), path("api/v1/bug", bug), path("absent", absent), *urls.urlpatterns]
 urlpatterns += [path(f"p/<slug:slug>/{view.__name__}", view) for view in (bug, absent, bad, barred)]
 
 INLINE = re.compile(r"<style|<script(?![^>]*\bsrc=)|\bstyle=|\bon\w+=|javascript:", re.I)
@@ -101,6 +101,14 @@ def test_an_exception_is_answered_with_the_csp_and_no_traceback(settings):
     assert answer["Content-Security-Policy"] == POLICY
     for word in ("Traceback", "RuntimeError", "secret", "Django", "Python/"):
         assert word not in html
+
+
+def test_an_exception_of_the_read_api_is_answered_in_json(settings):
+    settings.ROOT_URLCONF = __name__
+    answer = Client(raise_request_exception=False).get("/api/v1/bug")
+
+    assert answer.status_code == 500
+    assert answer.json() == {"code": "internal", "message": INTERNAL}
 
 
 PATHS = {"bad": 400, "barred": 403, "no-such-page": 404, "insights/consolidate": 405, "bug": 500}

@@ -14,6 +14,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from django.core.management import CommandError, call_command
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
@@ -101,6 +102,16 @@ def test_an_invalid_port_is_a_plain_error(server):
 
     assert done.returncode == 1
     assert done.stderr.startswith("CommandError: Cannot listen on 127.0.0.1 port 65536: ")
+
+
+@pytest.mark.parametrize("host", ["nonsense.invalid", "ü..invalid"])
+def test_a_host_without_an_address_is_a_plain_error(host):
+    with pytest.raises(CommandError) as refused:
+        call_command("up", "--host", host)
+
+    assert str(refused.value).startswith(f"Cannot listen on {host}: ")
+    assert str(refused.value).endswith(". Choose another with --host.")
+    assert "Unknown error" not in str(refused.value)
 
 
 def test_an_idle_server_uses_little_memory(server):

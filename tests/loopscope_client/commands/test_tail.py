@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from loopscope_client.commands import tail
+from tests.loopscope_client.hostile_server import answer, says
 
 ROOT = Path(__file__).parents[3]
 
@@ -75,3 +76,43 @@ def test_it_prints_why_the_lines_of_a_file_wait(tmp_path):
 
     assert printed.startswith("Lines wait: ")
     assert "refused" in printed
+
+
+def rejects(handler, lines):
+    """Store nothing, and reject each line."""
+    first = int(handler.headers["X-First-Seq"])
+    rejected = [
+        {"seq": seq, "code": "bad_type", "path": "type", "message": "\x1b[2Jno such type"}
+        for seq in range(first, first + len(lines))
+    ]
+    answer(handler, 200, {"upto": first + len(lines) - 1, "rejected": rejected})
+    return False
+
+
+def sent(server, tmp_path, text):
+    """Return the status and the messages of a `tail --once` of a file."""
+    (tmp_path / "events.jsonl").write_text(text)
+    about = ("--url", server.url, "--token", "t", "--spool", str(tmp_path / "spool"), "--once")
+    return tail.main([str(tmp_path / "events.jsonl"), *about])
+
+
+def test_rejected_lines_are_not_counted_as_stored_and_the_status_says_so(server, tmp_path, capsys):
+    server.always = rejects
+
+    assert sent(server, tmp_path, '{"type":1}\n{"type":2}\n') == 1
+
+    assert capsys.readouterr().err.splitlines() == [
+        "0 lines stored, 2 rejected",
+        "The last one: bad_type type \ufffd[2Jno such type",
+        "loopscope-tail: the server rejected 2 lines; its page Integrity names them",
+    ]
+
+
+def test_one_line_is_counted_in_the_singular(server, tmp_path, capsys, monkeypatch):
+    assert sent(server, tmp_path, '{"type":"Notice"}\n') == 0
+    assert capsys.readouterr().err == "1 line stored, 0 rejected\n"
+
+    monkeypatch.setattr(tail, "LAST_S", 0.1)
+    server.always = says(503)
+    assert sent(server, tmp_path, '{"type":"Notice"}\n{"type":"Notice"}\n') == 1
+    assert "loopscope-tail: 1 line waits in " in capsys.readouterr().err

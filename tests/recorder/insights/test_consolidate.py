@@ -203,5 +203,5 @@ def test_the_command_says_what_it_did(fresh):
     assert not DailyJob.objects.exists()
     call_command("consolidate", stdout=output)
     assert DailyJob.objects.get().done_at == DailyJob.objects.get().begun_at
-    with pytest.raises(CommandError, match="there is no project 'nowhere'"):
+    with pytest.raises(CommandError, match="There is no project"):
         call_command("consolidate", project="nowhere")

@@ -5,7 +5,20 @@ only the rest is returned. If they are but for its end, or for the end of its la
 tools, the loop goes on; otherwise it is withdrawn and all its events are returned. So the records follow from
 the set of spans, not from their order, and in the usual order most events are recorded once.
 
-Loops that a transcript covers are not recorded.
+How `new_events` decides, for each loop that the spans so far show:
+
+1. A transcript covers it: it is not recorded, and its lines are given to the session of the transcript.
+2. It has another session than was recorded: the recorded events are withdrawn, and all are recorded there.
+3. It begins with the recorded entries: the others follow.
+4. It has others in place of the recorded end, or that of its last turn: it is reopened, and they follow.
+5. It begins otherwise, or a loop below it is recorded again: it is withdrawn, and all follow.
+6. It was recorded, and the spans show it no more: it is withdrawn and gone.
+
+For example the first body has a model call of a trace: a loop with one turn that has ended. The second has a
+tool that the call asked for: by rule 4 the turn goes on, and ends again after the tool. The third has the
+span of the agent, which names another session: by rule 2 the loop moves there.
+
+Cost: linear in the spans of the unit, of which at most SPANS_MAX are planned.
 """
 
 from __future__ import annotations
