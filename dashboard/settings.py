@@ -60,7 +60,7 @@ def _address(name: str, *schemes: str) -> str:
 def _database(default: str) -> dict[str, Any]:
     try:
         return dict(dj_database_url.config(default=default))
-    except ValueError:  # its message may contain a password
+    except ValueError:  # the message may contain a password
         raise SystemExit("DATABASE_URL must be like postgres://user:password@host:5432/name") from None
 
 

@@ -76,7 +76,7 @@ LOOPSCOPE_OIDC_ROLES = _rules(LOOPSCOPE_OIDC_ROLE_CLAIM)
 LOOPSCOPE_OIDC_PROVIDER = f"oidc-{sha256(LOOPSCOPE_OIDC_ISSUER.rstrip('/').encode()).hexdigest()[:32]}"
 
 SSO_APPS = ["allauth", "allauth.account", "allauth.socialaccount", "allauth.mfa"] if LOOPSCOPE_SSO else []
-if LOOPSCOPE_OIDC_ISSUER:  # it imports an HTTP client, 5 MB of memory
+if LOOPSCOPE_OIDC_ISSUER:  # the provider imports an HTTP client, 5 MB of memory
     SSO_APPS.append("allauth.socialaccount.providers.openid_connect")
 SSO_MIDDLEWARE = ["allauth.account.middleware.AccountMiddleware"] if LOOPSCOPE_SSO else []
 

@@ -17,7 +17,7 @@ LeftBy = Literal["compaction", "prune", "replaced", "end"]
 
 
 class FirstDifference(BaseModel):
-    """Where a request differs first from the one before; `before` and `after` are texts around that place.
+    """The first difference from the request before; `before` and `after` are texts around that place.
 
     `block` counts the blocks of a request from 1; `byte` is null if the later request ends before the block.
     """
@@ -32,7 +32,7 @@ class FirstDifference(BaseModel):
 
 
 class CacheVerdict(BaseModel):
-    """Why the prompt cache was read or missed. `idle_s` is the time since the call before.
+    """The cause of a read or a miss of the prompt cache. `idle_s` is the time since the call before.
 
     `provider_reason` is the provider's own reason where it was recorded, as Anthropic's cache diagnostics
     report it; `provider_agrees` is null where none was, or where it says nothing about the verdict.

@@ -1,4 +1,4 @@
-"""Endpoints of notes, scores and bookmarks, the only ones of this API that write."""
+"""Endpoints that read and write notes, scores and bookmarks."""
 
 from __future__ import annotations
 

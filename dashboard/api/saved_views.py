@@ -90,7 +90,7 @@ class NewView(_Body):
 
 
 class ChangedView(_Body):
-    """What changes in a view; a field that is not sent stays."""
+    """The changes of a view; a field that is not sent stays."""
 
     name: Name | None = None
     query: QueryText | None = None

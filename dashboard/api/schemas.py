@@ -21,7 +21,7 @@ WASTE_URLS_MAX = 50
 
 
 class NoteCounts(BaseModel):
-    """How many notes, replies among them, scores and bookmarks a session has."""
+    """Numbers of the notes (with replies), scores and bookmarks of a session."""
 
     notes: int
     scores: int
@@ -130,7 +130,7 @@ class ApprovalItem(BaseModel):
 
 
 class WasteItem(BaseModel):
-    """What one rule found in one loop. `times` includes the first occurrence; `calls` counts what is waste.
+    """Waste that one rule found in one loop. `times` includes the first occurrence; `calls` counts the waste.
 
     `cost_usd` is null if no call has a price; `unpriced` counts those without. `alarm_event` is the event
     that made it an alarm. `urls` are the pages of the first 50 wasted calls.
@@ -219,7 +219,7 @@ class SearchItem(BaseModel):
 
 
 class IndexLag(BaseModel):
-    """How far the index is behind what is recorded."""
+    """The distance of the index from the newest recorded event."""
 
     lag_s: float
     events: int
@@ -276,7 +276,7 @@ class Quarantine(ResultPage):
 
 
 class TargetItem(BaseModel):
-    """What an entry is about. `turn` is the position in the loop, from 0; `event` the anchor: see `at`.
+    """The target of an entry. `turn` is the position in the loop, from 0; `event` the anchor: see `at`.
 
     As of an earlier event the entry does not stand yet. `loop` and `evaluation` are ids of records.
     """

@@ -16,7 +16,7 @@ from recorder.journal.producers import IMPORT_PREFIX
 from recorder.models import Approval, EventRecord, LoopRecord, ParallelGroupRecord, Session, Waste
 
 ALARMS_AT_ONCE = 200
-GROUP_KINDS = ("ParallelLoopStart", "ParallelLoopEnd")  # they link to the session, not to one of many loops
+GROUP_KINDS = ("ParallelLoopStart", "ParallelLoopEnd")  # link to the session, not to one of many loops
 ROOT_ROLE = "normal"  # loops with events; branches, judges, compactions and sub-agents have none
 OLD = timedelta(minutes=2)  # age from which an imported event counts as past
 

@@ -35,7 +35,7 @@ Serialize = Callable[[Sequence[LifecycleEvent]], Awaitable[bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What a client may read: `projects` when it connected; `projects_now` queries, None for no longer."""
+    """Projects of a client: `projects` when it connects; `projects_now` queries, None without access."""
 
     projects: frozenset[int]
     projects_now: Callable[[], frozenset[int] | None]

@@ -232,7 +232,7 @@ class OpenList:
 
     @property
     def within(self) -> Address | None:
-        """What rows must match to be shown, None if any row may be."""
+        """The conditions that rows must match to be shown, None if any row may be."""
         return self.address if self.is_strict else None
 
     @property

@@ -21,7 +21,7 @@ CACHED_CHARS = 64_000  # longer fragments are not cached, which bounds the cache
 
 
 class Source(Protocol):
-    """What a fragment is rendered from. Sources of one kind with equal fingerprints render equally."""
+    """The source of a fragment. Sources of one kind with equal fingerprints render equally."""
 
     @property
     def fingerprint(self) -> str: ...

@@ -214,7 +214,7 @@ class Topic:
     def _send(self, panels: Mapping[Viewer, list[Key] | None], html: Mapping[Key, str]) -> None:
         joined: dict[tuple[Key, ...], str] = {}  # viewers of the same panels share one string
         for viewer, dirty_panels in panels.items():
-            if viewer not in self.viewers:  # it left while its panels were rendered
+            if viewer not in self.viewers:  # the viewer left while its panels were rendered
                 continue
             if dirty_panels is None or not html.keys() >= set(dirty_panels):
                 viewer.drop()

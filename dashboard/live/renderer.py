@@ -74,7 +74,7 @@ def draw(wanted: Collection[Key]) -> dict[Key, str]:
 
 def _tidy() -> None:
     """Close a broken connection; on SQLite a working one stays open, because opening one is expensive."""
-    # These threads serve no requests, so Django's own clean-up between requests does not reach them.
+    # The threads serve no requests, so Django's own clean-up between requests does not reach them.
     if connection.vendor == "sqlite":
         connection.close_at = None
     close_old_connections()

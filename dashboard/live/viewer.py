@@ -30,7 +30,7 @@ DirtyPanels = list[tuple[Panel, list[int]]]
 
 
 class PageGone(Exception):
-    """What an open page shows was deleted: its connection is closed, and a reload answers 404."""
+    """The record of an open page was deleted: its connection is closed, and a reload answers 404."""
 
 
 class LivePage(Protocol):

@@ -1,4 +1,4 @@
-"""How many notes, scores and bookmarks are anchored where: on events, and on the turns of a loop."""
+"""Numbers of notes, scores and bookmarks by anchor: on events, and on the turns of a loop."""
 
 from __future__ import annotations
 

@@ -43,9 +43,9 @@ class Entry:
     at: datetime
     edited_at: datetime | None
     resolved_by: str
-    place: str  # what it is about: session, loop, turn 3, event
-    url: str  # its place on the session's page
-    own_url: str  # its own page
+    place: str  # the target: session, loop, turn 3, event
+    url: str  # the target on the session's page
+    own_url: str  # the page of the entry
     names: tuple[str, ...]  # members that the text mentions
     replies: tuple[Entry, ...] = ()
     is_whole: bool = True
@@ -159,7 +159,7 @@ class RailOf:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """How many entries a session has; root of the panel session/notes/count."""
+    """The number of entries of a session; root of the panel session/notes/count."""
 
     number: int
 
@@ -257,7 +257,7 @@ def _entries(project: int, rows: Sequence[Note], *, is_whole: bool) -> dict[int,
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """What entries are shown with: their sessions and score definitions, and the names of the members."""
+    """The records shown with entries: sessions, score definitions, and the names of the members."""
 
     sessions: Mapping[str, int]
     definitions: Mapping[str, ScoreDefinition]

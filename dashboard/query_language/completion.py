@@ -18,7 +18,7 @@ VALUE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What is typed at the cursor: the text from `start` to `end` is replaced by the chosen item."""
+    """The text typed at the cursor, from `start` to `end`; the chosen item replaces it."""
 
     start: int
     end: int

@@ -9,7 +9,7 @@ from recorder.core.records import Json
 
 _MESSAGE = r"message\.content(?:\.[0-9]{1,6}\.(?:text|thinking|arguments))?"
 _MESSAGES = frozenset(("MessageStart", "MessageEnd", "TurnEnd"))
-_ROLES = frozenset(("user", "assistant", "toolResult"))  # others are shown as JSON, system prompts too
+_ROLES = frozenset(("user", "assistant", "toolResult"))  # other roles are shown as JSON, system prompts too
 _TEXTS: Mapping[str, re.Pattern[str]] = {
     "MessageStart": re.compile(_MESSAGE),
     "MessageEnd": re.compile(_MESSAGE),

@@ -178,7 +178,7 @@ def _leads_away(address: str) -> bool:
 
 CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
-# What is kept as it is: marks of an inner template, elements that have no elements inside, and tags.
+# Parts kept as they are: marks of an inner template, elements that have no elements inside, and tags.
 _BIDI_PARTS = re.compile(
     rf"""<bdi\ class="bidi-control"[^>]*>[{CONTROLS}]</bdi>
     | <(?P<raw>title|textarea|option|script|style|svg)\b.*?</(?P=raw)\s*>

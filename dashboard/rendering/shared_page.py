@@ -1,4 +1,4 @@
-"""What a share link changes in a page that is drawn for it: texts are masked whole, before they are cut.
+"""The changes of a page drawn for a share link: texts are masked whole, before they are cut.
 
 `dashboard/pages/share` sets it while a page or panel is drawn. A part of a text may hold a part of a value,
 which no rule recognises; so whatever cuts a text asks here first.

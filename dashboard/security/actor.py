@@ -1,4 +1,4 @@
-"""Who acts in a request, for the audit log."""
+"""The actor of a request, for the audit log."""
 
 from __future__ import annotations
 

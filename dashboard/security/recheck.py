@@ -1,4 +1,4 @@
-"""Whether open connections keep their access.
+"""Access of open connections, checked again while they are open.
 
 A page socket, a stream or a download is authorised when it opens and may stay open for days. Each asks again
 every `RECHECK_S` seconds, in a thread of this module, by one query of the database: that holds on several

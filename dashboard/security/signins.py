@@ -52,7 +52,7 @@ class SignIns:
                     signins.note_use(session.session_key)
                     session[SEEN] = time.time()
                     session[ZONE] = profiles.time_zone(user)
-                else:  # it began before sign-ins were noted
+                else:  # the sign-in began before sign-ins were noted
                     note(None, request, user)
 
 

@@ -26,7 +26,7 @@ STALE_S = 3 * (EVERY_S + COMMIT_S)  # an older check is none: the server no long
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """How a trial commit ended: `code` is empty if it succeeded."""
+    """The result of a trial commit: `code` is empty if it succeeded."""
 
     code: str
     made_at: float

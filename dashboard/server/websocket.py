@@ -51,7 +51,7 @@ FRAGMENTS = 1_024  # maximum of one message
 TURN_FRAMES = 64  # after so many, and those of the part they are in, other connections have their turn
 PART_BYTES = 1024  # of what was read, given to autobahn at once unless they belong to one frame
 DISCARDED_FRAMES = 10_000  # after the close; a client that respects its credit has sent fewer
-LAST_DATA_OPCODE = 7  # those above are of control frames
+LAST_DATA_OPCODE = 7  # opcodes above are of control frames
 RATE_FLOOR = 8 * 1024  # bytes per second of an incomplete message, after `silence_s`
 
 

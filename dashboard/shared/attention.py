@@ -1,4 +1,4 @@
-"""What needs a user's attention: open approvals, failures and waste of 24 hours, and unread mentions."""
+"""Items that need a user's attention: open approvals, failures and waste of 24 hours, unread mentions."""
 
 from __future__ import annotations
 

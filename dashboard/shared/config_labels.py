@@ -63,7 +63,7 @@ def answered_by(loops: Collection[LoopRecord]) -> Mapping[int, AnsweredBy]:
             configs[loop].setdefault(config)
         agents[loop].setdefault(agent or next(iter(agents[loop])))
     for loop in loops:
-        agents[loop.pk].setdefault(loop.agent_label)  # it took over and has not answered yet
+        agents[loop.pk].setdefault(loop.agent_label)  # the agent took over and has not answered yet
     return {pk: AnsweredBy(tuple(found), tuple(filter(None, agents[pk]))) for pk, found in configs.items()}
 
 

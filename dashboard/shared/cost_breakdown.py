@@ -1,4 +1,4 @@
-"""How a cost was computed: each bucket times its rate, and which price list. For `_shared/_cost.html`."""
+"""The computation of a cost: each bucket times its rate, and the price list. For `_shared/_cost.html`."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """How long a loop took, or the turns of a loop that one config and agent answered."""
+    """The duration of a loop, or of the turns of a loop that one config and agent answered."""
 
     config: int | None
     agent: str

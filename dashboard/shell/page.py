@@ -33,5 +33,5 @@ class PageFolder:
     name: str
     urls: Sequence[URLPattern]  # under /p/<slug>/
     live: Mapping[str, OpenPage] = field(default_factory=dict)  # by name in the URL of the socket
-    right: Right = Right.READ  # that opens its sockets, and offers its command in the palette
+    right: Right = Right.READ  # the right that opens its sockets, and offers its command in the palette
     link: NavLink | None = None

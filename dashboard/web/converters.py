@@ -17,7 +17,7 @@ class Secret(StringConverter):
 
 
 class SharedKind(StringConverter):
-    """What a share link shows."""
+    """The kind of record that a share link shows."""
 
     regex = "session|evaluation|view|comparison"
 

@@ -67,7 +67,7 @@ class Option:
     is_on: bool
     state: str = ""  # name of its glyph
     config: object = None  # a config's chip, shown in place of the label
-    condition: str = ""  # what it writes into the query
+    condition: str = ""  # the condition written into the query
     count: str = ""
 
 
@@ -174,7 +174,7 @@ class FilterPage:
 
     filters: Sequence[Filter]
     windows: Sequence[str] = ()  # time ranges, names of WINDOWS
-    keeps: Sequence[str] = field(default=("since", "until", "sort", "cols"))  # what "Clear" leaves
+    keeps: Sequence[str] = field(default=("since", "until", "sort", "cols"))  # parameters that "Clear" leaves
 
     def bar(
         self, address: Address, path: str, menus: Sequence[Menu] = (), search: Search | None = None

@@ -57,7 +57,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """What rows are named by: configs with their labels, and the durations by key and day."""
+    """The names of rows, configs with their labels, and the durations by key and day."""
 
     by: str
     configs: Mapping[int, ModelConfig]

@@ -1,1 +1,1 @@
-"""What recorded calls would have cost otherwise, by API."""
+"""Costs that recorded calls would have had otherwise, by API."""

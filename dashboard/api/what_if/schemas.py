@@ -8,7 +8,7 @@ from dashboard.shared.what_if.desk import Kind, Label, State
 
 
 class WhatIfReason(BaseModel):
-    """What of a figure is exact, bounded or assumed."""
+    """The certainty of a figure: exact, bounded or assumed."""
 
     label: Label
     sentence: str

@@ -72,7 +72,7 @@ def repeats(found: CompactionEffect, sent: Comparison | None) -> Repeats:
         if event < found.position:
             ran[tool, key] = call, here
         elif (tool, key) in ran and event < until:
-            earlier, first = ran.pop((tool, key))  # its result is in the context again from here on
+            earlier, first = ran.pop((tool, key))  # the result is in the context again from here on
             fate = FATES.get(sent.lost.get(earlier, ""), "") if sent else ""
             if fate or sent is None:
                 rows.append(RepeatedCall(tool, summary, fate, first, here))

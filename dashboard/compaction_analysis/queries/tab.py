@@ -25,7 +25,7 @@ class Card:
     bars: Sequence[Bar]
     zones: Sequence[Zone]
     verdict: Verdict | None
-    is_here: bool  # it is on the context chain of the loop
+    is_here: bool  # on the context chain of the loop
 
 
 @dataclass(frozen=True, slots=True)

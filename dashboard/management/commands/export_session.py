@@ -25,7 +25,7 @@ class Command(BaseCommand):
     """Writes to stdout alone, so that it can be piped."""
 
     help = "Write a session to stdout."
-    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # system checks load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the session and the shape wanted."""

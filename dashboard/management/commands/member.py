@@ -16,7 +16,7 @@ from recorder.operations.people import members
 
 class Command(BaseCommand):
     help = "Add, remove and list the members of projects."
-    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # system checks load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)

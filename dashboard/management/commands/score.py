@@ -19,7 +19,7 @@ ACTOR = audit.command("score")
 
 class Command(BaseCommand):
     help = "Define the scores of a project, list and delete definitions."
-    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # system checks load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)

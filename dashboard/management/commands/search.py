@@ -39,7 +39,7 @@ class Command(BaseCommand):
     help = (
         "Search sessions by a query, newest activity first; docs/reference/query-language.md has the grammar."
     )
-    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # system checks load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("query", help="as in the search box, quoted as one argument")

@@ -28,7 +28,7 @@ class Command(BaseCommand):
     """Works beside the server, in small transactions. The next one continues an interrupted deletion."""
 
     help = "Delete recorded sessions for good."
-    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # system checks load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Name the session."""

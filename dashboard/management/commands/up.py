@@ -29,7 +29,7 @@ STARTS = 7_202  # our kind of advisory lock
 
 class Command(BaseCommand):
     help = "Migrate, create the first project and user, serve, and print a one-time sign-in link."
-    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # system checks load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")

@@ -17,7 +17,7 @@ from recorder.operations.people.errors import Refused
 
 class Command(BaseCommand):
     help = "Create, list, disable and enable users."
-    requires_system_checks: list[str] = []  # checks load every page; `make check` runs them
+    requires_system_checks: list[str] = []  # system checks load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)

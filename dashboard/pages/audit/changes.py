@@ -1,4 +1,4 @@
-"""What an action changed, as short text: values before and after, from JSON. Pure."""
+"""The changes of an action as short text: values before and after, from JSON. Pure."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Spender(HasCost, Usage, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """What is compared of one session or loop."""
+    """The compared figures of one session or loop."""
 
     pk: int
     title: str
@@ -45,7 +45,7 @@ class Side:
     started_at: datetime | None
     ended_at: datetime | None  # None while it runs
     counts: Mapping[str, int]
-    tools: Sequence[tuple[str, int]]  # that it called, and how often, most calls first
+    tools: Sequence[tuple[str, int]]  # called tools and numbers of calls, most calls first
     record: Spender
     whole: HasCost  # the cost with sub-agents
     turns: Branch

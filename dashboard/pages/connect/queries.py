@@ -32,7 +32,7 @@ class Unrecorded:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What came since a token was made: the newest session and refusal, each None while there is none."""
+    """Arrivals since a token was made: the newest session and refusal, each None while there is none."""
 
     token: AccessToken
     session: Session | None

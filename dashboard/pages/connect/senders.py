@@ -43,7 +43,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """What step 3 waits for, and what makes it come."""
+    """The arrival that step 3 waits for, and the action that makes it come."""
 
     first: str
     action: str

@@ -1,4 +1,4 @@
-"""What is on the page as rows of one table: exact numbers without units. `part` says what a row is.
+"""The page as rows of one table: exact numbers without units. `part` says what a row is.
 
 The rows of the part `kind` add up to the cost of all calls; those of `cause` to the loss, and
 those of `change` too.

@@ -42,7 +42,7 @@ BEHIND = 1_000  # lines that wait before the page says so
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the ledger of the project is: recorded lines of the server that it has not passed."""
+    """The progress of the ledger of the project: recorded lines of the server that it has not passed."""
 
     waiting: int
     total: int
@@ -72,7 +72,7 @@ class ContextPage:
     chart: Chart
     sessions: Sequence[SessionRow]
     sessions_total: int
-    main_sessions: int  # that the main cause made lose anything
+    main_sessions: int  # sessions with a loss by the main cause
     progress: Progress
     waste: PeriodWaste
     wasteful: Sequence[WastefulSession]

@@ -41,7 +41,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """How to compute, format and compare one figure."""
+    """The computation, format and comparison of one figure."""
 
     name: str
     value: Callable[[Figures], float | None]

@@ -1,4 +1,4 @@
-"""What the tool calls of a session did to files, from their recorded arguments and results.
+"""Actions of the tool calls of a session on files, from their recorded arguments and results.
 
 Bound: the newest `CALLS` calls of a session, which the page says. Cost: their arguments are read once, and
 the results of the commands on the shown page.

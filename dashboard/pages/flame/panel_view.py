@@ -1,4 +1,4 @@
-"""What the panel of the flame graph shows."""
+"""The content of the panel of the flame graph."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _NODE = re.compile(r"([0-9a-f]{12})(?:\.(\d{1,6})-(\d{1,6}))?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class FlameParams:
-    """What is drawn: `by` is the width, `node` the enlarged part, `other` a session to compare with."""
+    """The drawing: `by` is the width, `node` the enlarged part, `other` a session to compare with."""
 
     by: Measure = "cost"
     node: str = ""  # its id, and ".first-last" of its children if only these are drawn

@@ -1,4 +1,4 @@
-"""What the flame graph is made of: loops with their turns, tool calls and callers. Times in milliseconds."""
+"""The records of the flame graph: loops with their turns, tool calls and callers. Times in milliseconds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dashboard.pages.flame.tree import NOTHING, Amounts
 
 LEVELS = 6  # of sub-agents, below the session
 SESSIONS_MAX = 200  # of sub-agents
-TURNS_MAX = 10_000  # that are divided
+TURNS_MAX = 10_000  # turns that are divided
 
 
 class Part(NamedTuple):
@@ -69,5 +69,5 @@ class Records:
     loops: Mapping[int, LoopRow]
     rest: Amounts = NOTHING  # of the session, in none of its loops: evaluations
     deeper: int = 0
-    is_cut: bool = False  # it has more than TURNS_MAX turns
+    is_cut: bool = False  # more than TURNS_MAX turns
     parts: Mapping[int, Sequence[Part]] = field(default_factory=dict)  # of turns whose blocks were read

@@ -13,7 +13,7 @@ TEXT_CHARS = 20_000  # an own pattern may cost a scan of the text for each match
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What was entered, and what is wrong with it."""
+    """The entered values, and their errors."""
 
     name: str = ""
     pattern: str = ""

@@ -30,7 +30,7 @@ class Member:
     role: str
     seen_at: datetime | None
     is_active: bool
-    tokens: int  # that stop working when the member is removed
+    tokens: int  # tokens that stop working when the member is removed
     is_reader: bool
 
 
@@ -44,7 +44,7 @@ class Invited:
     made_by: str
     made_at: datetime
     expires_at: datetime
-    has_ended: bool  # it expired, or its maker may no longer invite
+    has_ended: bool  # expired, or its maker may no longer invite
 
 
 def members(project: Project, reader: User) -> Sequence[Member]:

@@ -1,4 +1,4 @@
-"""What a query may become at the cursor, for the query box."""
+"""Completions of a query at the cursor, for the query box."""
 
 from __future__ import annotations
 

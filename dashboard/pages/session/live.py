@@ -80,7 +80,7 @@ class SessionPage:
     at: int | None = None  # the loop around which the tree is shown
     is_past: bool = False  # as of an event: rendered once, never updated
     is_raw: bool = False  # Markdown is not rendered
-    notes: str = ""  # what the rail shows, if it is open
+    notes: str = ""  # the filter of the rail, if it is open
     line: Timelines = field(default_factory=lambda: Timelines(0))  # the part that a timeline shows
     context: Contexts = field(default_factory=lambda: Contexts(0, ContextParams()))
     shape: ShapeOf = Shape  # a cached one while a page is rendered for the first time

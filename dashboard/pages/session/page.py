@@ -35,7 +35,7 @@ class RenderedPage:
     """A page with its rendered panels and the URLs of adjacent pages of its list."""
 
     page: SessionPage
-    drawn: Mapping[str, list[str]]  # its panels, by the last part of their name
+    drawn: Mapping[str, list[str]]  # panels by the last part of their name
     earlier: str = ""
     later: str = ""
     other: str = ""  # URL of the same turns with Markdown rendered or raw

@@ -29,7 +29,7 @@ TAIL, RAW_TAIL = (
 )
 COMPACTIONS = Panel(
     "session/compactions/compactions", tab.tabs, min_interval_ms=3_000
-)  # its query reads whole requests
+)  # the query reads whole requests
 TOOL = Panel("session/conversation/tool", calls_query.tools)
 QUESTION = Panel("session/conversation/question", approvals_query.questions)
 TRACK = Panel(

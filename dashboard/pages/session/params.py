@@ -42,7 +42,7 @@ class SessionParams:
     of: Record = "phi-core"
     tree: int | None = None  # the loop around which the tree is shown
     context: ContextParams = field(default_factory=ContextParams)  # of the tab Context
-    notes: Notes = ""  # what the rail shows; it is closed without
+    notes: Notes = ""  # the filter of the rail, which is closed without
 
     @classmethod
     def parse(cls, params: QueryDict) -> SessionParams:

@@ -22,7 +22,7 @@ class Changed:
 
 @dataclass(slots=True)
 class Recent:
-    """What changed since the search for waste moved on, and in the time before: it may be behind."""
+    """The changes since the search for waste moved on, and in the time before: it may be behind."""
 
     _now: Changed = field(default_factory=Changed)
     _before: Changed = field(default_factory=Changed)

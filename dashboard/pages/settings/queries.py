@@ -28,7 +28,7 @@ class Token:
     expires_at: datetime | None
     revoked_at: datetime | None
     is_expired: bool
-    is_replaced: bool  # it has a successor, beside which it works for a day
+    is_replaced: bool  # has a successor, beside which the token works for a day
 
     @property
     def is_valid(self) -> bool:

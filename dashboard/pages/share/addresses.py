@@ -1,4 +1,4 @@
-"""What becomes of each URL in the HTML of a shared page."""
+"""Translation of each URL in the HTML of a shared page."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class SharedPageConsumer(PageConsumer):
         return with_connection(self._shared_page)
 
     def _was_open(self) -> bool:
-        return True  # who has the link may have opened it before it ended
+        return True  # a reader may have opened the link before the record ended
 
     def _access(self) -> Callable[[], bool]:
         return self._is_open

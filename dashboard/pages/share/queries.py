@@ -32,7 +32,7 @@ SHOWN = 200  # links of a project that the list shows
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a link shows: its name, its page, and whether it can be frozen as of its newest event."""
+    """The record of a link: its name, its page, and whether it can be frozen as of its newest event."""
 
     title: str
     url: str

@@ -1,4 +1,4 @@
-"""Which pages and fragments of the project a share link reaches: those of its record, and no others.
+"""The pages and fragments of the project that a share link reaches: those of its record, and no others.
 
 `Scope` is asked twice. A URL in shared HTML is looked at without the database (`reaches`): it is one of the
 record's own pages, or it becomes text. A request is checked again (`is_inside`): rows that its path names

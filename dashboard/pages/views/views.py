@@ -35,7 +35,7 @@ EMPTY = "Enter a name."
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What the form of a new view keeps, as the bar sends it."""
+    """The fields of the form of a new view, as the bar sends them."""
 
     page: str
     content: Content

@@ -1,4 +1,4 @@
-"""What the conditions of one query share, and how values compare with columns."""
+"""The context that conditions of one query share, and comparisons of values with columns."""
 
 from __future__ import annotations
 

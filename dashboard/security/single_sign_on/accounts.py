@@ -1,4 +1,4 @@
-"""How django-allauth signs a user in: by Django's own backend, with an entry in the audit log."""
+"""The sign-in of django-allauth: by Django's own backend, with an entry in the audit log."""
 
 from __future__ import annotations
 

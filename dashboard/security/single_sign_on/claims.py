@@ -1,4 +1,4 @@
-"""What a sign-in with the OpenID Connect provider gives: an account, and roles by the claim, or a refusal.
+"""The result of a sign-in with the OpenID Connect provider: an account and roles by the claim, or a refusal.
 
 Users are found by issuer and subject, never by name or e-mail address. The claim is read at each sign-in.
 """

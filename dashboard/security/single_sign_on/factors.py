@@ -1,4 +1,4 @@
-"""How django-allauth stores second factors: the keys of one-time codes are encrypted with the secret key."""
+"""The store of second factors of django-allauth: keys of one-time codes are encrypted with the secret key."""
 
 from __future__ import annotations
 

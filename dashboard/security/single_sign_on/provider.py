@@ -36,7 +36,7 @@ Claims = Mapping[str, Any]
 
 
 class ProviderError(OAuth2Error):
-    """What the provider sent cannot be used."""
+    """The answer of the provider cannot be used."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)

@@ -21,9 +21,9 @@ from recorder.operations.audit_actions import Group, describe, of_group
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What selects entries; an empty field selects all. The end is not part of the time range."""
+    """The conditions that select entries; an empty field selects all. The time range excludes its end."""
 
-    words: str = ""  # each occurs in the actor, the name of its token, the target or the address
+    words: str = ""  # words in the actor, the name of its token, the target or the address
     group: Group | None = None
     actors: Sequence[str] = ()
     actions: Sequence[str] = ()

@@ -54,7 +54,7 @@ class Version:
     cost_nano: int = 0
     expected: int = 0
     loss: Loss = field(default_factory=Loss)
-    is_new: bool = False  # it followed another version of the agent within the period
+    is_new: bool = False  # followed another version of the agent within the period
 
     @property
     def hit_rate(self) -> float | None:

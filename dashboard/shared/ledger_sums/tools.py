@@ -1,4 +1,4 @@
-"""What tools cost by their results, the commands of shells, and definitions that were never called. Pure."""
+"""Costs of tools by their results, of the commands of shells, and of definitions never called. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RESULTS = ("tool_result", "sub_agent_report")
 
 @dataclass(slots=True)
 class Tool:
-    """What the results of one tool cost in all calls that carried them."""
+    """The cost of the results of one tool in all calls that carried them."""
 
     kind: str
     name: str
@@ -68,7 +68,7 @@ class Unused:
     tools: set[str] = field(default_factory=set)
     agents: set[str] = field(default_factory=set)
     tokens: int = 0  # of one turn
-    turns: int = 0  # that carried them
+    turns: int = 0  # turns that carried the results
     carried_tokens: int = 0
     nano: int = 0
 

@@ -34,7 +34,7 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class ViewsBar:
-    """What `_shared/views_bar.html` shows. `content` is what saving this page would keep."""
+    """The content of `_shared/views_bar.html`. `content` is what saving this page would keep."""
 
     page: str
     slug: str

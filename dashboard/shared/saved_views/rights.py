@@ -1,6 +1,6 @@
-"""Who may save and change views: members their own; those of the project their owner and admins.
+"""Rights to save and change views: members their own; those of the project their owner and admins.
 
-In an archived project nobody does.
+In an archived project nobody may.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from recorder.models import Project
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What one person may do with the views of a project."""
+    """The rights of one person to the views of a project."""
 
     user: int  # 0 for a token
     may_save: bool = False  # views of their own

@@ -64,7 +64,7 @@ def html_file(session: Session, notes: bytes = b"") -> Iterator[bytes]:
     rows = _rows([loop for loop in loops if loop.started_at is not None], refs)
     anchors = {row.loop: row.anchor for row in rows}
     context = {"session": session, "rows": rows, "kinds": kinds(session)}
-    # What agents wrote is escaped in it: the first of these tags are the template's.
+    # Text of agents is escaped in the file: the first of these tags are the template's.
     document = _rendered("session_file/index.html", context)
     begun, end_of_main, ended = document.partition(b"</main>")
     yield begun.replace(b"</head>", b"<style>%s</style></head>" % _styles(), 1)

@@ -1,4 +1,4 @@
-"""What the file shows of a loop: turns, and in each its messages, tool calls and notes in recorded order."""
+"""The turns of a loop in the file, each with its messages, tool calls and notes in recorded order."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class BriefTask(BaseModel):
 
 
 class BriefTool(BaseModel):
-    """How often a tool was called; `calls` includes `failed` and `running`."""
+    """The number of calls of a tool; `calls` includes `failed` and `running`."""
 
     name: str
     calls: int

@@ -1,4 +1,4 @@
-"""Which spending a query selects: a condition on each kind of record that has usage."""
+"""The spending that a query selects: a condition on each kind of record that has usage."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What recorded calls would have cost otherwise, for the page and the API."""
+"""Costs that recorded calls would have had otherwise, for the page and the API."""

@@ -30,7 +30,7 @@ DEFINITIONS_MAX = 200
 
 
 class Reason(NamedTuple):
-    """What of a figure is exact, bounded or assumed, in one sentence."""
+    """The certainty of a figure, exact, bounded or assumed, in one sentence."""
 
     label: Label
     sentence: str

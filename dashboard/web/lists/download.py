@@ -40,7 +40,7 @@ Rows: TypeAlias = Iterable[Sequence[Sequence[Value]]]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a query is refused; `at` is the position of its error, in characters from 0."""
+    """The reason for refusing a query; `at` is the position of its error, in characters from 0."""
 
     message: str
     at: int

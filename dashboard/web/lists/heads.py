@@ -25,7 +25,7 @@ class Head:
     order: str
     url: str
     is_right: bool
-    title: str = ""  # what the link does
+    title: str = ""  # the effect of the link
 
 
 def heads(

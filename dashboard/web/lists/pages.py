@@ -1,4 +1,4 @@
-"""What addresses of list pages hold: the names of their parameters, their orders and their columns.
+"""Addresses of list pages: the names of their parameters, their orders and their columns.
 
 The pages define them; a test compares this table with them. Saved views are checked with it, because the read
 API saves them without the pages.

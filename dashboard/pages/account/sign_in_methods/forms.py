@@ -42,7 +42,7 @@ class ConfirmCodeForm(_UsedOnce, ReauthenticateForm):
 
 
 class _Credential(forms.JSONField):
-    """What a browser returns for a passkey: an object, its `response` an object of texts."""
+    """The answer of a browser for a passkey: an object, its `response` an object of texts."""
 
     widget = forms.HiddenInput
 

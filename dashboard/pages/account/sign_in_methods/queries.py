@@ -26,7 +26,7 @@ class Passkey:
 
 @dataclass(slots=True)
 class SignInMethods:
-    """How a user can sign in, besides a password and a one-time link."""
+    """The sign-in methods of a user besides a password and a one-time link."""
 
     passkeys: list[Passkey] = field(default_factory=list)
     codes_since: datetime | None = None  # when one-time codes were switched on

@@ -20,7 +20,7 @@ from dashboard.web.time_range import time_range
 from recorder.models import Compaction
 
 AGENTS_MAX = 200
-# One that is dated in the future, or not at all, happened not later than the last event of its session.
+# A compaction dated in the future, or not at all, happened not later than the last event of its session.
 AT = Least(Coalesce("started_at", "ended_at", "loop__session__last_event_at"), "loop__session__last_event_at")
 
 

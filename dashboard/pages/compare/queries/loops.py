@@ -1,4 +1,4 @@
-"""What is compared of loops of one session."""
+"""The compared figures of loops of one session."""
 
 from __future__ import annotations
 

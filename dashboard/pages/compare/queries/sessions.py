@@ -1,4 +1,4 @@
-"""What is compared of sessions."""
+"""The compared figures of sessions."""
 
 from __future__ import annotations
 

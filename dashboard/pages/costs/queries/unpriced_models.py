@@ -75,6 +75,6 @@ def _pair(config: ModelConfig | None) -> PriceKey:
 
 def _model(pair: PriceKey, usage: UsageTotals, *, has_price: bool) -> Model | None:
     if has_price and usage.unpriced <= usage.unreconciled:
-        return None  # it has a price; only the token buckets of its calls are unknown
+        return None  # the model has a price; only the token buckets of its calls are unknown
     tokens = usage.tokens if usage.cost_nano is None else None
     return Model(*pair, usage.unpriced, tokens, has_price)

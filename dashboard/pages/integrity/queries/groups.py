@@ -36,7 +36,7 @@ class Group:
     """All rows of one list with the same reason."""
 
     oldest: int  # primary key of the oldest row: the group's name in the DOM
-    sentence: str  # what the reason means; "" if it says it itself
+    sentence: str  # the meaning of the reason; "" if the reason says it itself
     reason: str
     count: int
     first: datetime

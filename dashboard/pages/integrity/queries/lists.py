@@ -45,7 +45,7 @@ class RejectedLine:
     code: str
     path: str
     message: str
-    head: str  # its first bytes; unprintable ones are escaped
+    head: str  # first bytes of the line; unprintable ones are escaped
     size: int
     at: datetime
 
@@ -119,7 +119,7 @@ class Source(Generic[M]):
     producer_name: str  # lookup of its name
     detailed: Callable[[QuerySet[M]], QuerySet[M]]  # with what `shown` reads
     shown: Callable[[str, M], Row]  # slug of the project, row
-    senders: type[Producer | AccessToken] = Producer  # what `producer` is a key of
+    senders: type[Producer | AccessToken] = Producer  # the model that `producer` is a key of
 
     def matching(self, project: int, filters: Filters) -> QuerySet[M]:
         """Return the rows that match the filters, unordered."""

@@ -41,7 +41,7 @@ def _rows(project: Project, params: SearchParams, items: Sequence[SessionHits]) 
     return [
         _values(project, sessions[item.session], item, hit)
         for item in items
-        if item.session in sessions  # it may have been deleted since
+        if item.session in sessions  # the session may have been deleted since
         for hit in ([shown[found.pk] for found in item.hits] or NO_HIT)
     ]
 

@@ -133,7 +133,7 @@ def _groups(project: Project, params: SearchParams, items: Sequence[SessionHits]
             more_url=links.session_search(project.slug, item.session, words),
         )
         for item in items
-        if item.session in sessions  # it may have been deleted since
+        if item.session in sessions  # the session may have been deleted since
     ]
 
 

@@ -1,4 +1,4 @@
-"""What the panel of the tab Context shows."""
+"""The content of the panel of the tab Context."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ContextView:
     groupings: Sequence[Choice]
     kinds: Sequence[Choice]
     csv_url: str
-    loops_left_out: int = 0  # that have no link
+    loops_left_out: int = 0  # loops that have no link
     film: Film | None = None
     summary: Summary | None = None
     readout: Readout | None = None

@@ -1,4 +1,4 @@
-"""What is read for the tab Context: the ledger of a scope, and what belongs to it.
+"""Queries of the tab Context: the ledger of a scope, and what belongs to it.
 
 Cost: fifteen queries at most, and work in proportion to the calls and blocks of the session.
 """

@@ -1,4 +1,4 @@
-"""What the header of a turn says of its prompt cache, with a link to the tab Context."""
+"""The words about the prompt cache in the header of a turn, with a link to the tab Context."""
 
 from __future__ import annotations
 

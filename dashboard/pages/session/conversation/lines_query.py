@@ -1,4 +1,4 @@
-"""Reads the recorded lines of conversations from the journal; the only module that does so for them."""
+"""The recorded lines of conversations, read from the journal."""
 
 from __future__ import annotations
 

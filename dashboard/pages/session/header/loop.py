@@ -79,7 +79,7 @@ class Head:
     pk: int
     session_id: str
     loop_id: str
-    agents: Sequence[str]  # that of its start, then in order of their answers
+    agents: Sequence[str]  # the agent of the start, then in order of answers
     kind: str
     icon: str
     state: str

@@ -70,7 +70,7 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class TrackSource:
-    """What the track of a session is drawn from, except the events.
+    """The records that the track of a session is drawn from, except the events.
 
     Recorded events never change, and a session gains or loses none without a change of their number.
     """

@@ -51,14 +51,14 @@ class LoopRow:
     title: str
     is_same_prompt: bool  # same prompt as the first branch of its group
     chips: Sequence[Chip]  # of its configs, in order of first answers
-    agent: str  # that took over, "" if none did
-    agents: Sequence[str]  # that of its start, then in order of first answers
+    agent: str  # the agent that took over, "" if none did
+    agents: Sequence[str]  # the agent of the start, then in order of first answers
     run: int
     turns: int
     errors: int
     waiting_since: datetime | None
     compaction_counts: CompactionCounts | None
-    note: str  # how it ended, if not with success
+    note: str  # the end of the loop, if not with success
     own_cost: Cost
     whole: Cost | None  # including sub-agents, if that is more
     failed_tools: int

@@ -1,4 +1,4 @@
-"""What the deletion of sessions removes, and what deletions removed. A fixed number of queries a session."""
+"""Counts of what the deletion of sessions removes or removed. A fixed number of queries a session."""
 
 from __future__ import annotations
 

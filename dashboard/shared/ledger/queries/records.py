@@ -1,4 +1,4 @@
-"""What is read of the ledger of a session: columns as tuples.
+"""The records of the ledger of a session: columns as tuples.
 
 Instances of models would take twice the time of everything else that a page of 1,000 calls does.
 """

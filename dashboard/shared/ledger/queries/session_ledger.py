@@ -35,7 +35,7 @@ class CallRow(NamedTuple):
     model: str
     started_at: datetime
     is_recorded: bool
-    is_contradictory: bool  # its reported counts of tokens contradict each other, so it has no cost
+    is_contradictory: bool  # reported token counts contradict each other: no cost
     compacted: bool
     kinds: Mapping[str, int]
     prompt: int | None
@@ -89,7 +89,7 @@ class SessionLedger:
     calls: Sequence[CallRow]
     blocks: Sequence[BlockRow]  # by carried cost, the largest first
     skipped: int = 0  # calls that the ledger could not take
-    skipped_nano: int = 0  # what they cost, which is undivided
+    skipped_nano: int = 0  # the undivided cost of skipped calls
 
     @property
     def context_nano(self) -> int:

@@ -24,7 +24,7 @@ from recorder.ledger.sums import REQUEST
 from recorder.models import LedgerCall, LedgerDay, LedgerSum, Session, Turn, happened
 
 LISTED = 200  # requests
-SESSIONS = 500  # that are read for them
+SESSIONS = 500  # sessions whose requests are read
 READ = (
     *("ordinal", "model", "agent_id", "ended_at", "ended_received_at", "uncached_tokens", "visible_tokens"),
     *("cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "unreconciled", "cost_nano"),

@@ -27,7 +27,7 @@ SAMPLE = 300  # newest sessions of the period, whose recorded tool calls are cou
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which calls count: of one project, ended on these days, of any of the agents, versions and models."""
+    """Conditions on calls: of one project, ended on these days, of any of the agents, versions and models."""
 
     project: int
     first: date

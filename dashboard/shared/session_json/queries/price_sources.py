@@ -1,4 +1,4 @@
-"""Whether the prices of loops and sessions were looked up by model and provider, or by the model alone.
+"""The source of the prices of loops and sessions: by model and provider, or by the model alone.
 
 Few projects have a price without a provider. The condition `Exists` is evaluated once: without such a price
 no turn is read.

@@ -34,7 +34,7 @@ WHERE {{}} AND mk.line <= %s"""  # noqa: S608  names
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What is said at a turn or a call; `url` leads to the first occurrence, "" if that is unknown."""
+    """The mark of a turn or a call; `url` leads to the first occurrence, "" if that is unknown."""
 
     rule: str
     words: str

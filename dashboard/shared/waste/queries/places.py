@@ -1,4 +1,4 @@
-"""Where waste occurred: turns and tool calls, with links to them. One query each."""
+"""Occurrences of waste: turns and tool calls, with links to them. One query each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waste cost over some days of a project, by rule, and the sessions with the most of it.
+"""The cost of waste over some days of a project, by rule, and the sessions with the most of it.
 
 Cost: bounded by `NEWEST` findings, which an index on their time gives; a page says when there are more.
 """
@@ -23,7 +23,7 @@ LEFT JOIN recorder_turn t ON t.id = c.turn WHERE {{}} GROUP BY w.session, w.rule
 
 @dataclass(frozen=True, slots=True)
 class RuleSum:
-    """What one rule found in a period."""
+    """The findings of one rule in a period."""
 
     rule: str
     findings: int

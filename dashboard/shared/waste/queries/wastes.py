@@ -48,7 +48,7 @@ LEFT JOIN recorder_turn t ON t.id = c.turn WHERE {{}} GROUP BY w.id"""  # noqa: 
 
 @dataclass(frozen=True, slots=True)
 class Wasted:
-    """What waste cost: calls, tokens, nano-dollars (None if no call has a price), calls without a price."""
+    """The cost of waste: calls, tokens, nano-dollars (None if no call has a price), calls without a price."""
 
     calls: int = 0
     tokens: int = 0

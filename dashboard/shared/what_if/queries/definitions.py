@@ -1,4 +1,4 @@
-"""What the definitions of tools cost that were sent in a scope, from the sums of the ledger. One query."""
+"""The cost of the definitions of tools sent in a scope, from the sums of the ledger. One query."""
 
 from __future__ import annotations
 
