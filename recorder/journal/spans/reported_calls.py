@@ -14,9 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from recorder.core.formats.base import Fields, count_field, object_field, text_field
-from recorder.core.formats.otlp.spans import usage
 from recorder.core.formats.otlp.spans.attributes import first_text
 from recorder.core.formats.otlp.spans.digest import Item
+from recorder.core.formats.otlp.spans.usage.tokens import native
 from recorder.core.handlers.lineage import session_id_of
 from recorder.database import sql
 from recorder.journal.identity import hashed
@@ -160,7 +160,7 @@ def _report(item: Item) -> Call | None:
         return None
     request = first_text(item.attributes, ("request_id",))
     return Call(
-        _figures(digest.session, digest.model, usage.native(digest.usage)),
+        _figures(digest.session, digest.model, native(digest.usage)),
         hashed(f"{digest.session} {request}") if request else "",
         digest.start,
         is_report=True,

@@ -13,8 +13,8 @@ from typing import Literal
 
 from recorder.core.formats.otlp.plan.calls import Call
 from recorder.core.formats.otlp.plan.loops import LoopPlan, ToolUse, TurnPlan
-from recorder.core.formats.otlp.spans import usage
 from recorder.core.formats.otlp.spans.digest import Digest
+from recorder.core.formats.otlp.spans.usage import tokens
 
 Step = Literal[
     "start",
@@ -96,7 +96,7 @@ def outline(plan: LoopPlan, session: str, notes: Notes, *, is_silent: bool) -> I
     has_ended = (
         plan.agent is not None or is_silent or plan.is_closed or _is_answered(plan) or _has_returned(plan)
     )
-    without_cache = (turn for turn in plan.turns if usage.WITHOUT_CACHE in (turn.call.usage or {}))
+    without_cache = (turn for turn in plan.turns if tokens.WITHOUT_CACHE in (turn.call.usage or {}))
     flagged = next(without_cache, None)
     for index, turn in enumerate(plan.turns):
         is_last = index == len(plan.turns) - 1
@@ -194,7 +194,7 @@ def _tool(tool: ToolUse, requested_by: tuple[Digest, ...] = ()) -> Iterator[Entr
 
 def _turn_end(plan: LoopPlan, turn: TurnPlan, notes: Notes) -> Entry:
     call = turn.call
-    figures = tuple(sorted(usage.native(call.usage).items()))
+    figures = tuple(sorted(tokens.native(call.usage).items()))
     ends = max([call.span.end, *(tool.end for tool in turn.tools)])
     facts = (
         _model(plan, call, notes),
@@ -254,7 +254,7 @@ def _end(plan: LoopPlan) -> Entry:
     at = plan.agent.end if plan.agent is not None else max(ends, default=plan.start)
     totals: dict[str, int] = {}
     for turn in plan.turns:
-        for name, count in usage.native(turn.call.usage).items():
+        for name, count in tokens.native(turn.call.usage).items():
             totals[name] = totals.get(name, 0) + int(str(count))
     outcome = "failed" if error else "completed"
     if plan.agent is not None and plan.agent.outcome in OUTCOMES:

@@ -23,8 +23,8 @@ from itertools import count, islice, pairwise
 from recorder.core.formats.otlp.plan import siblings
 from recorder.core.formats.otlp.plan.by_time import ByTime
 from recorder.core.formats.otlp.plan.calls_of_notes import AROUND_MAX, TEXTS, CallsOfNotes
-from recorder.core.formats.otlp.spans import usage
 from recorder.core.formats.otlp.spans.digest import Digest
+from recorder.core.formats.otlp.spans.usage import tokens
 from recorder.core.records import Json
 
 Key = tuple[str, str]  # trace and span id
@@ -56,7 +56,7 @@ class Call:
     def usage(self) -> dict[str, int] | None:
         found = self.span.usage
         for other in self.others:
-            found = usage.merged(found, other.usage)
+            found = tokens.merged(found, other.usage)
         for note in self.notes:
             if note.usage is not None and (found is None or len(note.usage) > len(found)):
                 found = note.usage

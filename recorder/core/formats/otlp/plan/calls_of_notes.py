@@ -11,8 +11,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from recorder.core.formats.otlp.plan.by_time import ByTime
-from recorder.core.formats.otlp.spans import usage
 from recorder.core.formats.otlp.spans.digest import Digest
+from recorder.core.formats.otlp.spans.usage import tokens
 
 if TYPE_CHECKING:
     from recorder.core.formats.otlp.plan.calls import Call
@@ -41,7 +41,7 @@ class CallsOfNotes:
             keys = [("parent", note.id) if note.id else ("any",)]
         else:
             sent = note.usage or {}
-            thoughts = sent.get("reasoning", 0) if note.runtime in usage.EXCLUDES_REASONING else 0
+            thoughts = sent.get("reasoning", 0) if note.runtime in tokens.EXCLUDES_REASONING else 0
             keys = [(sent["total_in"], sent["output"] - thoughts), ()] if sent else [()]
         groups = (self._by_time[key] for key in keys if key in self._by_time)
         found = (group.between(note.start - LATE_NS, note.start) for group in groups)

@@ -31,7 +31,8 @@ from recorder.core.formats.otlp.spans.digest import BY_WORDS, Digest, Item
 from recorder.core.formats.otlp.spans.haystack import with_genai_names
 from recorder.core.formats.otlp.spans.kinds import kind_of, looks_like_a_call
 from recorder.core.formats.otlp.spans.response_id import response_id
-from recorder.core.formats.otlp.spans.usage import record_cost_nano, reported_cost_nano, usage_of
+from recorder.core.formats.otlp.spans.usage.cost import record_cost_nano, reported_cost_nano
+from recorder.core.formats.otlp.spans.usage.tokens import usage_of
 from recorder.core.records import Json
 
 TOO_LARGE = "loopscopeTooLarge"  # beside a span whose content was never read: why

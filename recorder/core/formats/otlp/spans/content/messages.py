@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from recorder.core.formats.base import Fields
-from recorder.core.formats.otlp.spans import names, usage_names
+from recorder.core.formats.otlp.spans import names
 from recorder.core.formats.otlp.spans.attributes import (
     decoded,
     decoded_list,
@@ -33,6 +33,7 @@ from recorder.core.formats.otlp.spans.content.hosted_calls import (
     parts_of,
     without_mark,
 )
+from recorder.core.formats.otlp.spans.usage import names as usage_names
 from recorder.core.records import Json
 
 _INDEXED = re.compile(

@@ -1,4 +1,4 @@
-"""Names of tokens and costs of all conventions, in the order in which they are tried; see `names`."""
+"""Names of tokens and costs of all conventions, in the order in which they are tried; see `spans.names`."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ USAGE_JSON = (
 # Attributes with a whole response.
 RESPONSES = ("output.value", "langfuse.observation.output", "mlflow.spanOutputs", "braintrust.output_json",
              "gen_ai.completion")  # fmt: skip
-# Counts of objects of usage, by their path as of `content.usage_objects.counts_of`.
+# Counts of objects of usage, by their path as of `usage.objects.counts_of`.
 # Those of Anthropic's API and Bedrock's, whose input leaves cached tokens out.
 JSON_EXCLUDED = (
     *(("inputtokens", name) for name in ("cachereadinputtokens", "cachecreationinputtokens")),

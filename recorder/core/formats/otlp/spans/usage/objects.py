@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from itertools import chain
 
 from recorder.core.formats.base import Fields, object_field
-from recorder.core.formats.otlp.spans import names, usage_names
+from recorder.core.formats.otlp.spans import names as span_names
 from recorder.core.formats.otlp.spans.attributes import decoded, decoded_object, first_count
+from recorder.core.formats.otlp.spans.usage import names
 from recorder.core.records import Json
 
 _DEPTH = 4  # of objects with counts
@@ -33,7 +34,7 @@ _KEYS = (
     *("usage", "usage_metadata", "usageMetadata", "token_usage", "tokenUsage", "usage_details"),
     "additional_kwargs",  # LlamaIndex
 )
-_FIGURES = frozenset((*usage_names.JSON_INPUT, *usage_names.JSON_OUTPUT))
+_FIGURES = frozenset((*names.JSON_INPUT, *names.JSON_OUTPUT))
 _WORDS = ("usage", "Usage", "_tokens")  # one of which is in the text of a response with usage
 # Fields of a response that lead to its usage, of which the first one that does counts.
 _HOLDERS = (
@@ -41,13 +42,13 @@ _HOLDERS = (
     *("additional_kwargs", "generations", "messages", "output", "outputs", "result", "meta"),
 )
 _RESPONSES = dict.fromkeys(
-    (*usage_names.RESPONSES, *names.RESPONSES, *names.OUTPUT_MESSAGES, "response", "gen_ai.response")
+    (*names.RESPONSES, *span_names.RESPONSES, *span_names.OUTPUT_MESSAGES, "response", "gen_ai.response")
 )
 
 
 def usage_object(attributes: Fields) -> Fields:
     """Return the first object of usage among attributes; an empty one without any."""
-    found = (decoded_object(attributes.get(name)) for name in usage_names.USAGE_JSON)
+    found = (decoded_object(attributes.get(name)) for name in names.USAGE_JSON)
     others = (
         usage
         for name, value in _objects_about_usage(attributes)

@@ -1,20 +1,17 @@
-"""Usage and cost of a model call in our counts: `input` without cached tokens, `output` with reasoning."""
+"""The tokens of a model call in our counts: `input` without cached tokens, `output` with reasoning."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from recorder.core.formats.base import Fields, object_field
-from recorder.core.formats.otlp.spans import usage_names
-from recorder.core.formats.otlp.spans.attributes import decoded_object, first_count, integer
-from recorder.core.formats.otlp.spans.content.usage_objects import (
+from recorder.core.formats.otlp.spans.attributes import decoded_object, first_count
+from recorder.core.formats.otlp.spans.usage import names
+from recorder.core.formats.otlp.spans.usage.objects import (
     counts_of,
     usage_in_response,
     usage_object,
     usage_of_names,
     with_details,
 )
-from recorder.core.records import Json
 
 EXCLUDES_CACHE = frozenset(("claude-code",))  # emitters whose input figure leaves cached tokens out
 WITHOUT_CACHE = "without_cache"  # of a usage: 1 if its input left cached tokens out against the convention
@@ -28,30 +25,30 @@ def usage_of(attributes: Fields, runtime: str) -> dict[str, int] | None:
     one: some emitters of one convention include them and some do not.
     """
     attributes = with_details(attributes)
-    flat_in = first_count(attributes, usage_names.INPUT_TOKENS)
-    flat_out = first_count(attributes, usage_names.OUTPUT_TOKENS)
+    flat_in = first_count(attributes, names.INPUT_TOKENS)
+    flat_out = first_count(attributes, names.OUTPUT_TOKENS)
     found = usage_object(attributes)
     if not found and flat_in is None and flat_out is None:
         found = usage_of_names(attributes) or usage_in_response(attributes)
     inner = counts_of(found)
-    total_in = _count(flat_in, inner, usage_names.JSON_INPUT)
-    output = _count(flat_out, inner, usage_names.JSON_OUTPUT)
+    total_in = _count(flat_in, inner, names.JSON_INPUT)
+    output = _count(flat_out, inner, names.JSON_OUTPUT)
     if total_in is None and output is None:
         return None
     stated = _parts(attributes, inner)
     of_provider, leaves_out = _of_provider(attributes, total_in or 0)
     usage = {"total_in": total_in or 0, "output": output or 0} | of_provider | stated
-    hour = first_count(attributes, usage_names.CACHE_WRITE_1H)
-    if hour := _count(hour, inner, usage_names.JSON_WRITE_1H):
+    hour = first_count(attributes, names.CACHE_WRITE_1H)
+    if hour := _count(hour, inner, names.JSON_WRITE_1H):
         usage["cache_write_1h"] = hour
-    if searches := _count(first_count(attributes, usage_names.SEARCHES), inner, usage_names.JSON_SEARCHES):
+    if searches := _count(first_count(attributes, names.SEARCHES), inner, names.JSON_SEARCHES):
         usage["web_searches"] = searches
     cached = usage.get("cache_read", 0) + usage.get("cache_write", 0)
     reasoning = usage.get("reasoning", 0)
-    total = _count(first_count(attributes, usage_names.TOTAL_TOKENS), inner, usage_names.JSON_TOTAL)
+    total = _count(first_count(attributes, names.TOTAL_TOKENS), inner, names.JSON_TOTAL)
     without_cache, without_reasoning = _left_out(usage, total, cached, reasoning)
     if flat_in is None and total is None:
-        without_cache = any(name in inner and own in inner for own, name in usage_names.JSON_EXCLUDED)
+        without_cache = any(name in inner and own in inner for own, name in names.JSON_EXCLUDED)
     if runtime in EXCLUDES_CACHE or without_cache or leaves_out:
         usage["total_in"] += cached
     elif usage["total_in"] < cached:  # a figure below its parts leaves them out after all
@@ -65,9 +62,9 @@ def usage_of(attributes: Fields, runtime: str) -> dict[str, int] | None:
 def _parts(attributes: Fields, inner: Fields) -> dict[str, int]:
     """Return the figures that are parts of others, as far as sent."""
     parts = {
-        "cache_read": usage_names.CACHE_READ,
-        "cache_write": usage_names.CACHE_WRITE,
-        "reasoning": usage_names.REASONING,
+        "cache_read": names.CACHE_READ,
+        "cache_write": names.CACHE_WRITE,
+        "reasoning": names.REASONING,
     }
     found = {name: first_count(attributes, flat) for name, flat in parts.items()}
     by_words = _by_words({f"usage.{path}": count for path, count in inner.items()}) | _by_words(attributes)
@@ -80,18 +77,18 @@ def _of_provider(attributes: Fields, total_in: int) -> tuple[dict[str, int], boo
     Until release 5 the Vercel AI SDK passes on the input of Anthropic and Bedrock, which is without them, and
     has cached tokens in part or only here. Metadata with the provider's own input figure says so itself.
     """
-    providers = decoded_object(attributes.get(usage_names.PROVIDER_METADATA))
+    providers = decoded_object(attributes.get(names.PROVIDER_METADATA))
     found: dict[str, int] = {}
     leaves_out = False
     for about in (each for each in providers.values() if isinstance(each, dict)):
         fields = about | object_field(about, "usage")
-        for name, keys in usage_names.PROVIDER_PARTS.items():
+        for name, keys in names.PROVIDER_PARTS.items():
             if (count := first_count(fields, keys)) is not None:
                 found[name] = count
         own = first_count(fields, ("input_tokens",))
-        has_details = any(name.startswith(usage_names.INPUT_DETAILS) for name in attributes)
+        has_details = any(name.startswith(names.INPUT_DETAILS) for name in attributes)
         is_without = total_in == own if own is not None else not has_details
-        leaves_out |= is_without and first_count(fields, usage_names.PROVIDER_EXCLUDED) is not None
+        leaves_out |= is_without and first_count(fields, names.PROVIDER_EXCLUDED) is not None
     return found, leaves_out
 
 
@@ -99,7 +96,7 @@ def _by_words(attributes: Fields) -> dict[str, int]:
     """Return the figures that are parts of others under names that only their words tell."""
     found: dict[str, int] = {}
     for name in attributes:
-        match = usage_names.OTHER_USAGE.match(name) if len(name) <= usage_names.OTHER_CHARS else None
+        match = names.OTHER_USAGE.match(name) if len(name) <= names.OTHER_CHARS else None
         count = first_count(attributes, (name,)) if match else None
         if match and match.lastgroup and count is not None:
             found[match.lastgroup] = max(found.get(match.lastgroup, 0), count)
@@ -116,33 +113,6 @@ def _left_out(usage: dict[str, int], total: int | None, cached: int, reasoning: 
     )
 
 
-def reported_cost_nano(attributes: Fields) -> int:
-    """Return the cost that a span reports in nano-dollars, under any name; -1 if there is none."""
-    objects = (decoded_object(attributes.get(name)) for name in usage_names.COST_JSON)
-    inner = (each.get(name) for each in objects for name in usage_names.JSON_COST)
-    values = (attributes.get(name) for name in usage_names.COST)
-    of_usage = (usage_object(attributes).get(name) for name in usage_names.PROVIDER_COST)
-    named = (*values, *inner, *of_usage, *_costs_of_providers(attributes))
-    found = next((cost for value in named if (cost := cost_nano(value)) >= 0), -1)
-    for parts in usage_names.COST_PARTS if found < 0 else ():
-        found = _sum(attributes.get(name) for name in parts) if found < 0 else found
-    return found if found >= 0 else _sum(decoded_object(attributes.get(usage_names.COST_PARTS_JSON)).values())
-
-
-def _costs_of_providers(attributes: Fields) -> Iterator[Json]:
-    """Yield the costs that a provider reports beside its answer."""
-    providers = decoded_object(attributes.get(usage_names.PROVIDER_METADATA))
-    for about in (each for each in providers.values() if isinstance(each, dict)):
-        for fields in (about, object_field(about, "usage")):
-            yield from (fields.get(name) for name in usage_names.PROVIDER_COST)
-
-
-def _sum(values: Iterable[Json]) -> int:
-    """Return the sum of the costs among some values; -1 if none is one."""
-    costs = [cost for value in values if (cost := cost_nano(value)) >= 0]
-    return sum(costs) if costs else -1
-
-
 def merged(outer: dict[str, int] | None, inner: dict[str, int] | None) -> dict[str, int] | None:
     """Return the usage of one call that two spans report: the outer one's, completed by the inner one's."""
     if outer is None or inner is None:
@@ -155,24 +125,6 @@ def merged(outer: dict[str, int] | None, inner: dict[str, int] | None) -> dict[s
     if abs(outer["output"] - inner["output"]) == 1:  # one adds the 1 of Anthropic's first stream event
         found["output"] = min(outer["output"], inner["output"])
     return found
-
-
-def record_cost_nano(attributes: Fields) -> int:
-    """Return the cost that a log record of Claude Code reports in nano-dollars; -1 if there is none."""
-    micros = integer(attributes.get("cost_usd_micros"))
-    return micros * 1000 if micros is not None and micros >= 0 else cost_nano(attributes.get("cost_usd"))
-
-
-def cost_nano(dollars: Json) -> int:
-    """Return a reported cost in nano-dollars; -1 if there is none."""
-    if isinstance(dollars, bool) or not isinstance(dollars, str | int | float):
-        return -1
-    try:
-        text = str(dollars).strip().removeprefix("$")
-        amount = round(float(text) * 1e9)
-    except (ValueError, OverflowError):
-        return -1
-    return amount if 0 <= amount < 2**53 else -1
 
 
 def native(usage: dict[str, int] | None) -> Fields:

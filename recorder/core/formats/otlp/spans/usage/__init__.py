@@ -1,0 +1,1 @@
+"""Tokens and costs that senders report, under the names and in the forms of all conventions."""
