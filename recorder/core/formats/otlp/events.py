@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from recorder.core.formats.base import Fields, format_time, parse_arguments
+from recorder.core.formats.base import Fields, format_time
+from recorder.core.formats.otlp.line_content import (
+    answer_in,
+    arguments_in,
+    messages_in,
+    requested_arguments,
+    result_in,
+)
 from recorder.core.formats.otlp.outline import Entry
-from recorder.core.formats.otlp.plan.calls import unnamed_place
 from recorder.core.formats.otlp.spans import names
 from recorder.core.formats.otlp.spans.attributes import first_text, moment
-from recorder.core.formats.otlp.spans.content.blocks import text_of_result
-from recorder.core.formats.otlp.spans.content.call_messages import Messages, joined
 from recorder.core.formats.otlp.spans.content.request import merged, request_of, settings_of
-from recorder.core.formats.otlp.spans.content.tools import (
-    arguments_of,
-    is_positional,
-    named_arguments,
-    result_of,
-)
+from recorder.core.formats.otlp.spans.content.tools import is_positional
 from recorder.core.formats.otlp.spans.decisions import command_of
 from recorder.core.formats.otlp.spans.digest import Digest, Item
 from recorder.core.formats.otlp.spans.tags import tags_of
@@ -33,7 +32,7 @@ def event_of(entry: Entry, loop_id: str, read: ReadLine) -> list[Fields]:
     items = [read(source) for source in entry.sources]
     events = _WRITERS[entry.step](entry, loop_id, items)
     if entry.step == "tool_start" and (not events[0]["args"] or is_positional(events[0]["args"])):
-        requested = _requested_arguments(str(entry.facts[0]), map(read, entry.requested_by))
+        requested = requested_arguments(str(entry.facts[0]), map(read, entry.requested_by))
         events[0]["args"] = requested or events[0]["args"]
     return events
 
@@ -107,7 +106,7 @@ def _attempt(entry: Entry, loop_id: str, _items: Sequence[Item]) -> list[Fields]
 
 
 def _prompt(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
-    found = _messages(items)
+    found = messages_in(items)
     users = [message for message in found.new if message["role"] == "user"]
     texts = [message for message in map(_without_context, users) if message["content"]]
     if not found.input:
@@ -154,7 +153,7 @@ def _is_context(block: Json) -> bool:
 
 
 def _answer(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
-    message = _assistant(entry, _blocks(items))
+    message = _assistant(entry, answer_in(items))
     return [{"type": "MessageEnd", "loop_id": loop_id, "message": message}]
 
 
@@ -199,30 +198,10 @@ def _tool_start(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Field
             "loop_id": loop_id,
             "tool_call_id": call,
             "tool_name": name,
-            "args": _arguments(items),
+            "args": arguments_in(items),
             "timestamp": time_of(entry.at),
         }
     ]
-
-
-def _arguments(items: Sequence[Item]) -> Json:
-    for item in sorted(items, key=lambda item: not item.digest.is_log):  # logs have them whole
-        if item.digest.kind in ("tool", "note") and not item.digest.has_text:
-            value = arguments_of(item.attributes, item.events, item.digest.runtime)
-            if value not in (None, "", {}):
-                return named_arguments(parse_arguments(value))
-    return {}
-
-
-def _requested_arguments(call: str, answers: Iterable[Item]) -> Json:
-    """Return the arguments that an answer gives a tool call; {} if it gives none."""
-    place = unnamed_place(call)
-    own = call if place is None else ""
-    for item in answers:
-        found = item.calls.get(own, [])
-        if len(found) > (place or 0):
-            return found[place or 0]["arguments"]
-    return {}
 
 
 def _tool_end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
@@ -233,36 +212,16 @@ def _tool_end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]
             "loop_id": loop_id,
             "tool_call_id": str(call),
             "tool_name": str(name),
-            "result": {"content": [{"type": "text", "text": _result(str(call), items) or str(error)}]},
+            "result": {"content": [{"type": "text", "text": result_in(str(call), items) or str(error)}]},
             "is_error": bool(failed),
             "timestamp": time_of(entry.at),
         }
     ]
 
 
-def _result(call: str, items: Sequence[Item]) -> str:
-    for item in items:
-        if item.digest.kind == "model" or item.digest.has_text:
-            text = text_of_result(_sent_result(call, item).get("content"))
-        else:
-            text = text_of_result(result_of(item.attributes, item.events, item.digest.runtime))
-        if text:
-            return text
-    return ""
-
-
-def _sent_result(call: str, item: Item) -> Fields:
-    """Return the result of a tool call that a model call was sent, or that its answer has; {} for none."""
-    place = unnamed_place(call)
-    own = call if place is None else ""
-    is_own = place is not None and call.endswith(item.digest.id)
-    found = (not is_own and item.results.get(own)) or item.hosted.get(own, [])
-    return found[place or 0] if len(found) > (place or 0) else {}
-
-
 def _turn_end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
     figures, cost = dict(entry.facts[4]), entry.facts[5]  # type: ignore[call-overload]
-    texts = [block for block in _blocks(items) if block["type"] == "text"]
+    texts = [block for block in answer_in(items) if block["type"] == "text"]
     event: Fields = {
         "type": "TurnEnd",
         "loop_id": loop_id,
@@ -295,7 +254,7 @@ def _notice(entry: Entry, loop_id: str, _items: Sequence[Item]) -> list[Fields]:
 
 def _end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
     outcome, error, totals = entry.facts
-    answer = [block for block in _blocks(items) if block["type"] == "text"][-1:]
+    answer = [block for block in answer_in(items) if block["type"] == "text"][-1:]
     text = str(answer[0]["text"])[:EXCERPT] if answer else ""
     content: list[Json] = [{"type": "text", "text": text}] if text else []
     message: Fields = {"role": "assistant", "content": content}
@@ -311,26 +270,6 @@ def _end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
             "error": str(error) or None,
         }
     ]
-
-
-def _messages(items: Sequence[Item]) -> Messages:
-    """Return the messages of a call: those of the first line with input, or of the lines with one each."""
-    found = [item.messages for item in items if item.digest.has_text and not item.digest.is_message]
-    parts = [item for item in items if item.digest.is_message]
-    if parts:
-        parts.sort(key=lambda item: item.digest.message_order)
-        found.append(joined(item.messages for item in parts))
-    return next((each for each in found if each.input), found[0] if found else Messages())
-
-
-def _blocks(items: Sequence[Item]) -> list[Fields]:
-    """Return the blocks of an answer; Claude Code writes its text into a log record."""
-    for item in items:
-        if item.messages.output:
-            return item.messages.output
-    text = next((text for item in items if (text := first_text(item.attributes, ("response",)))
-                 and item.digest.is_log), "")  # fmt: skip
-    return [{"type": "text", "text": text}] if text else []
 
 
 _WRITERS: dict[str, Callable[[Entry, str, Sequence[Item]], list[Fields]]] = {

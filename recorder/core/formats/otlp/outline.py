@@ -14,6 +14,7 @@ from typing import Literal
 from recorder.core.formats.otlp.plan.calls import Call
 from recorder.core.formats.otlp.plan.loops import LoopPlan, ToolUse, TurnPlan
 from recorder.core.formats.otlp.spans.digest import Digest
+from recorder.core.formats.otlp.spans.names import DETAILS
 from recorder.core.formats.otlp.spans.usage import tokens
 
 Step = Literal[
@@ -129,7 +130,8 @@ def _turn(
     for at, error in failed:
         yield Entry("attempt", at, (error,))
     call, sources = turn.call, _texts(turn.call)
-    is_new_prompt = bool(turn.call.new) and not call.span.is_log  # log records repeat all messages
+    repeats_all = call.span.is_log and call.span.name != DETAILS  # as log records of coding agents do
+    is_new_prompt = bool(turn.call.new) and not repeats_all
     if is_new_prompt and (before is None or before.call.new != turn.call.new):
         yield Entry("prompt", first.span.start, (), sources)
     elif index == 0 and (prompts := _prompts(plan, notes)):

@@ -19,6 +19,7 @@ from recorder.core.formats.otlp.plan.loops import LoopPlan
 from recorder.core.formats.otlp.spans.digest import Digest
 from recorder.core.formats.otlp.spans.failures import RECORDS
 from recorder.core.formats.otlp.spans.log_records import CALLS, FAILURES, TEXT, TOOLS
+from recorder.core.formats.otlp.spans.names import DETAILS
 
 _NEAR_NS = 5_000_000_000  # the text of an answer is written at most so long before or after the call's record
 NEAR_MAX = 25  # texts of a session before or after the end of a call that are looked at
@@ -72,12 +73,17 @@ def calls_of(notes: Sequence[Digest]) -> list[Call]:
     """Return the calls that log records alone report, in order of their start."""
     names = {note.child: note.agent for note in notes if note.name in TOOLS and note.agent}
     times = _Times(notes)
-    found = [
-        Call(_model(note, times, names)) for note in notes if note.name in CALLS and note.usage is not None
-    ]
+    found = [Call(_model(note, times, names)) for note in notes if _is_call(note)]
     found.sort(key=lambda call: (call.span.start, call.span.end, call.span.print))
     _add_texts(found, notes)
     return found
+
+
+def _is_call(note: Digest) -> bool:
+    """Return whether a record reports a model call: of a coding agent, or one whose span was not exported."""
+    if note.name == DETAILS:
+        return bool(note.model) and (note.usage is not None or note.has_text)
+    return note.name in CALLS and note.usage is not None
 
 
 def tools_of(notes: Sequence[Digest], calls: Sequence[Call]) -> list[Digest]:
@@ -142,7 +148,7 @@ def _model(note: Digest, times: _Times, names: dict[str, str]) -> Digest:
 
 
 def _span(note: Digest, kind: str, **changes: object) -> Digest:
-    trace = note.trace if note.runtime == "claude-code" else ""
+    trace = note.trace if note.runtime == "claude-code" or note.name == DETAILS else ""
     return replace(note, **{"kind": kind, "trace": trace, "id": note.print, **changes})  # type: ignore[arg-type]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from recorder.core.formats.otlp.plan.calls import Call, unnamed_place
@@ -29,13 +30,23 @@ def make_turns(plan: LoopPlan, of_call: Mapping[str, list[Digest]]) -> None:
     for turn in plan.turns:
         _add_hosted(turn)
     _add_results(plan)
-    for tool in plan.tools:
-        own = tool.span.call if tool.span is not None else ""
-        tool.notes = of_call.get(own or tool.call, [])
-        tool.has_failed |= any(note.error for note in tool.notes)
+    _add_notes(plan, of_call)
     for turn in plan.turns:
         # Calls that the provider ran stay in the order of the answer.
         turn.tools.sort(key=lambda tool: (tool.end, tool.start, "" if tool.is_hosted else tool.call))
+
+
+def _add_notes(plan: LoopPlan, of_call: Mapping[str, list[Digest]]) -> None:
+    """Give each tool its log records; of several with one id those until the next one begins."""
+    by_id: dict[str, list[ToolUse]] = defaultdict(list)
+    for tool in sorted(plan.tools, key=lambda tool: tool.start):
+        by_id[(tool.span.call if tool.span is not None else "") or tool.call].append(tool)
+    for call_id, tools in by_id.items():
+        for note in of_call.get(call_id, ()):
+            before = bisect_right(tools, note.start - note.lasted, key=lambda tool: tool.start)
+            tools[max(0, before - 1)].notes.append(note)
+        for tool in tools:
+            tool.has_failed |= any(note.error for note in tool.notes)
 
 
 def _is_retry(last: TurnPlan, call: Call) -> bool:
@@ -78,20 +89,25 @@ def _use_of(span: Digest) -> ToolUse:
 
 
 class _Turns:
-    """The turns of a loop by what tells that a tool belongs to them; of several the last one."""
+    """The turns of a loop by what tells that a tool belongs to them; of several the last one before it."""
 
     def __init__(self, turns: Sequence[TurnPlan]) -> None:
         self._turns = turns
-        self._requested = {call_id: turn for turn in turns for call_id, _ in turn.call.calls}
+        # Places of the turns whose answer has a call, by its id: some models give each first call one id.
+        self._requested: dict[str, list[int]] = defaultdict(list)
+        for place, turn in enumerate(turns):
+            for call_id, _ in turn.call.calls:
+                self._requested[call_id].append(place)
         self._by_span = {turn.call.span.id: turn for turn in turns}
         self._starts = [turn.call.span.start for turn in turns]  # in order, as the calls are
 
     def of(self, span: Digest) -> TurnPlan | None:
         """Return the turn of a tool: that which asked for it, or which it is in, else the last one before."""
-        turn = self._requested.get(span.call) if span.call else None
-        turn = turn or self._by_span.get(span.parent)  # a stream that is still read
         # Codex's span of a call begins when the answer does, after the tools that it streams.
         before = bisect_right(self._starts, span.end if span.runtime == "codex" else span.start)
+        if requested := self._requested.get(span.call) if span.call else None:
+            return self._turns[requested[max(0, bisect_left(requested, before) - 1)]]
+        turn = self._by_span.get(span.parent)  # a stream that is still read
         return turn or (self._turns[before - 1] if before else None)
 
 

@@ -26,6 +26,7 @@ _NO_IDS = frozenset((
 _BRACKETS = "\"'<>()[]{}"
 # A template that was never filled in, or a UUID of zeros.
 _TEMPLATE = re.compile(r"\$\{[^\"]*\}|\{\{[^\"]*\}\}|\{[\w.]*\}|<%[^\"]*%>|0{8}(?:-0{4}){3}-0{12}")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.0*)?")
 ID_CHARS = 200  # of a session id, a call id, a name
 
 
@@ -137,9 +138,15 @@ def first_id(fields: Fields, names: tuple[str, ...]) -> str:
 
 
 def first_count(fields: Fields, names: tuple[str, ...]) -> int | None:
-    """Return the first of some fields that is a counter, as number or text; None without one."""
+    """Return the first of some fields that is a counter, as number or text; None without one.
+
+    A text may have commas between thousands.
+    """
     for name in names:
-        found = integer(fields.get(name))
+        value = fields.get(name)
+        if isinstance(value, str) and _THOUSANDS.fullmatch(value[:24]):
+            value = value.replace(",", "")
+        found = integer(value)
         if found is not None and 0 <= found < 2**53:
             return found
     return None

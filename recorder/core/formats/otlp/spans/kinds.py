@@ -42,7 +42,7 @@ _OTHERS = re.compile(
 )
 _KINDS = (
     *("gen_ai.operation.name", "openinference.span.kind", "langfuse.observation.type", "langsmith.span.kind"),
-    *("traceloop.span.kind", "span.type", "llm.request.type", "spring.ai.kind"),
+    *("traceloop.span.kind", "span.type", "llm.request.type", "spring.ai.kind", "ai.operationId"),
 )
 _LANGFUSE: dict[str, Kind] = {"generation": "model", "agent": "agent", "tool": "tool"}
 _LANGSMITH: dict[str, Kind] = {"llm": "model", "tool": "tool"}

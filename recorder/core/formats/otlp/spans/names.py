@@ -185,6 +185,7 @@ MODEL_CALL = (
     "gen_ai.response_model",
     "llm.response.model",  # traceloop, older releases
     "llm.request.model",
+    "mlflow.llm.model",  # as JSON
 )
 MODEL = (*MODEL_CALL, "langsmith.metadata.ls_model_name", "model")  # Claude Code, Codex
 PROVIDER = (
@@ -194,6 +195,7 @@ PROVIDER = (
     "llm.system",  # OI
     "ai.model.provider",  # Vercel AI SDK: openai.chat
     "llm.vendor",  # traceloop, older releases
+    "mlflow.llm.provider",  # as JSON
 )
 FRAMEWORKS = frozenset(("strands-agents", "autogen", "langgraph", "langchain", "crewai"))  # no providers
 RESPONSE_ID = ("gen_ai.response.id", "ai.response.id", "response_id", "llm.response.id")
@@ -216,14 +218,15 @@ OUTPUT_MESSAGES = ("gen_ai.output.messages", "gen_ai.completion", "output", "llm
 REQUESTS = ("langfuse.observation.input", "gen_ai.prompt", "input.value", "gen_ai.input.messages",
             "gen_ai.request.messages", "gen_ai.prompts", "llm.prompt", "llm.request.messages", "gen_ai.input",
             "llm.prompts", "traceloop.entity.input", "lmnr.span.input", "mlflow.spanInputs",
-            "braintrust.input_json")  # fmt: skip
+            "braintrust.input_json", "gcp.vertex.agent.llm_request")  # fmt: skip
 RESPONSES = ("langfuse.observation.output", "gen_ai.completion", "output.value", "gen_ai.output.messages",
              "gen_ai.response.messages", "gen_ai.completions", "llm.completion", "llm.response.content",
              "gen_ai.output", "llm.completions", "traceloop.entity.output", "lmnr.span.output",
-             "mlflow.spanOutputs", "braintrust.output_json")  # fmt: skip
+             "mlflow.spanOutputs", "braintrust.output_json", "gcp.vertex.agent.llm_response")  # fmt: skip
 DETAILS = "gen_ai.client.inference.operation.details"  # event or log record with a call's messages
 # Span events with messages in attributes as those of a span; the others are of OpenLIT and Semantic Kernel.
-CONTENT_EVENTS = (DETAILS, "gen_ai.content.prompt", "gen_ai.content.completion")
+CONTENT_EVENTS = (DETAILS, "gen_ai.content.prompt", "gen_ai.content.completion", "llm.content.prompt",
+                  "llm.content.completion", "gen_ai.input.messages", "gen_ai.output.messages")  # fmt: skip
 # Events or log records with one message each, until GenAI 1.36; in the usual order of a call.
 MESSAGE_EVENTS = (
     "gen_ai.system.message",
@@ -309,7 +312,8 @@ def provider_of(attributes: Fields) -> str:
     """Return the provider that a span names, under our name; "" if it names none."""
     for name in PROVIDER:
         value = attributes.get(name)
-        if isinstance(value, str) and value and value.lower() not in FRAMEWORKS:
+        value = value.strip('"') if isinstance(value, str) else ""
+        if value and value.lower() not in FRAMEWORKS:
             return _PROVIDERS.get(value, identifier(value.split(".")[0]))
     return ""
 

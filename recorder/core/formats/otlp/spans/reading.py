@@ -31,11 +31,16 @@ from recorder.core.formats.otlp.spans.digest import BY_WORDS, Digest, Item
 from recorder.core.formats.otlp.spans.haystack import with_genai_names
 from recorder.core.formats.otlp.spans.kinds import kind_of, looks_like_a_call
 from recorder.core.formats.otlp.spans.response_id import response_id
-from recorder.core.formats.otlp.spans.usage.cost import record_cost_nano, reported_cost_nano
-from recorder.core.formats.otlp.spans.usage.tokens import usage_of
+from recorder.core.formats.otlp.spans.usage.cost import (
+    cost_of_call_nano,
+    record_cost_nano,
+    reported_cost_nano,
+)
+from recorder.core.formats.otlp.spans.usage.tokens import usage_of, usage_of_events
 from recorder.core.records import Json
 
 TOO_LARGE = "loopscopeTooLarge"  # beside a span whose content was never read: why
+_TEXT_OF = {"gen_ai.choice": "message"}  # fields of a record with one message that a plain text is
 Signal = Literal["spans", "logRecords"]
 _WRAPPERS: tuple[tuple[str, str, Signal], ...] = (
     ("resourceSpans", "scopeSpans", "spans"),
@@ -58,6 +63,9 @@ def read_item(line: Fields, raw: bytes) -> Item:
         (str(event.get("name") or ""), mapping(event.get("attributes")))
         for event in _objects(body.get("events"))
     ]
+    for name, fields in events:
+        if name == names.DETAILS:  # it has of a call what may stand on its span
+            attributes = fields | attributes
     about = mapping(resource.get("attributes"))
     scope_name = str(scope.get("name") or "")
     digest = Digest(
@@ -152,11 +160,14 @@ def _read_record(item: Item, body: Fields) -> None:
     log_records.describe(digest, attributes)
     if digest.is_message:
         sent = plain(body.get("body"))
-        item.events.append((digest.name, attributes | decoded_object(sent)))
+        text: Fields = {_TEXT_OF.get(digest.name, "content"): sent} if isinstance(sent, str) else {}
+        item.events.append((digest.name, attributes | (decoded_object(sent) or text)))
         digest.finish = _finish(item.events[-1][1].get("finish_reason"))
     is_details = event.endswith("inference.operation.details")
     if is_details:  # its attributes, or until GenAI 1.37 its body, have the messages
         item.events.append((names.DETAILS, decoded_object(plain(body.get("body")))))
+        digest.finish = _finish(first(attributes, names.FINISH))
+        digest.provider = names.provider_of(attributes)
     if digest.is_message or is_details:
         _describe_messages(item)
         digest.has_text = True
@@ -187,13 +198,13 @@ def _describe(item: Item, name: str) -> None:
     if digest.kind == "agent":
         _describe_agent(item, name, metadata)
     elif digest.kind == "model":
-        digest.model = identifier(first_text(attributes, names.MODEL))
+        digest.model = identifier(first_text(attributes, names.MODEL).strip('"'))
         digest.provider = names.provider_of(attributes)
         digest.finish = _finish(first(attributes, names.FINISH))
         digest.error = digest.error or failures.of_model_call(attributes, digest.finish, is_ok=digest.is_ok)
         digest.response = response_id(attributes)
-        digest.usage = usage_of(attributes, digest.runtime)
-        digest.cost_nano = reported_cost_nano(attributes)
+        digest.usage = usage_of(attributes, digest.runtime) or usage_of_events(item.events, digest.runtime)
+        digest.cost_nano = cost_of_call_nano(attributes)
         digest.tries = sum(event == "gen_ai.request.attempt" for event, _ in item.events)
         _describe_messages(item)
         digest.compacted = attributes.get(names.COMPACTED) is True or digest.finish == names.COMPACTION

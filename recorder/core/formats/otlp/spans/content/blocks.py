@@ -40,6 +40,7 @@ _TAIL_CHARS = 2_000  # of a result, in which its last exit code is searched
 CUT = " … [cut by the sender]"  # at the end of a text, or of what comes before one
 # Types of the blocks of an answer that some senders write as JSON into its text.
 _NESTED = frozenset(("text", "thinking", "redacted_thinking", "reasoning", "tool_use", "tool_call"))
+_UNTYPED_CALL = frozenset(("id", "name", "arguments"))  # fields of a call of AutoGen, which has no type
 _CANCELLED = "[Operation Cancelled]"  # Gemini CLI writes it into the error of a cancelled tool
 
 
@@ -145,7 +146,7 @@ def _is_nested(block: Json) -> bool:
     return isinstance(block, dict) and str(block.get("type")) in _NESTED and len(block) > 1
 
 
-def _block(part: Json) -> Fields | None:  # noqa: C901, PLR0911  one arm a form of part
+def _block(part: Json) -> Fields | None:  # noqa: C901, PLR0911, PLR0912  one arm a form of part
     if isinstance(part, str):
         return {"type": "text", "text": part}
     if not isinstance(part, dict):
@@ -153,10 +154,12 @@ def _block(part: Json) -> Fields | None:  # noqa: C901, PLR0911  one arm a form 
     kind = str(part.get("type") or "")
     if (block := _bedrock_block(part)) is not None:
         return block
-    if isinstance(call := part.get("functionCall"), dict):
+    if isinstance(call := first_of(part, "functionCall", "function_call"), dict):
         return call_block(call)
-    if isinstance(answer := part.get("functionResponse"), dict):
+    if isinstance(answer := first_of(part, "functionResponse", "function_response"), dict):
         return _response_block(answer)
+    if not kind and part.keys() >= _UNTYPED_CALL:
+        return call_block(part)
     if kind in CALLS:
         return call_block(part)
     if kind in RESULTS:
@@ -222,6 +225,7 @@ def is_block_list(value: Json) -> bool:
     """Return whether a value is a list of blocks, and not text that is JSON by chance."""
     known = {"text", "type", "toolUse", "toolResult", "reasoningContent", "image", "document", "cachePoint"}
     known |= {"video", "audio", "functionCall", "functionResponse", "inlineData", "guardContent"}
+    known |= {"function_call", "function_response", "inline_data"}
     return (
         isinstance(value, list)
         and bool(value)

@@ -7,6 +7,7 @@ are requests and responses of providers, or messages of LangChain. What is no me
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 from jiter import from_json
@@ -30,6 +31,7 @@ _INNER = (
 )
 _AROUND = frozenset(("role", "message", "kwargs", "generation_info", "messages"))  # fields of no block
 _SYSTEM = ("system", "instructions", "system_prompt", "systemInstruction", "system_instruction")
+_SAID = re.compile(r"^(system|user|assistant|tool): ", re.MULTILINE)
 _TYPES = {
     "HumanMessage": "user",
     "AIMessage": "assistant",
@@ -50,7 +52,9 @@ def has_parts(value: Json) -> bool:
     if not isinstance(value, list) or not is_block_list(value):
         return False
     parts = [each for each in value if isinstance(each, dict)]
-    return not any(_AROUND & each.keys() or is_item(each) or _is_stored(each) for each in parts)
+    return not any(
+        _AROUND & each.keys() or is_item(each) or _is_stored(each) or _is_typed(each) for each in parts
+    )
 
 
 def opened(value: Json) -> Json:
@@ -101,9 +105,10 @@ def _messages(value: Json, role: str, depth: int) -> Iterator[Fields]:
         yield from _of_list(value, role, depth)
     elif isinstance(value, dict):
         yield from _of_object(value, role, depth)
+    elif isinstance(value, str):
+        yield from _of_text(value, role)
     elif value is not None:
-        text = value if isinstance(value, str) else json.dumps(value)
-        yield {"role": role, "content": text}
+        yield {"role": role, "content": json.dumps(value)}
 
 
 def _of_list(values: list[Json], role: str, depth: int) -> Iterator[Fields]:
@@ -115,6 +120,17 @@ def _of_list(values: list[Json], role: str, depth: int) -> Iterator[Fields]:
     else:
         for value in values if depth < _DEPTH else ():
             yield from _messages(value, role, depth + 1)
+
+
+def _of_text(text: str, role: str) -> Iterator[Fields]:
+    """Yield the messages of a text: OpenLIT writes each with its role before it."""
+    places = [*_SAID.finditer(text)] if role == "user" else []
+    if not places or places[0].start():
+        yield {"role": role, "content": text}
+        return
+    ends = [*(match.start() for match in places[1:]), len(text)]
+    for match, end in zip(places, ends, strict=True):
+        yield {"role": match[1], "content": text[match.end() : end].rstrip("\n")}
 
 
 def _of_object(value: Fields, role: str, depth: int) -> Iterator[Fields]:
@@ -148,9 +164,11 @@ def _is_stored(value: Fields) -> bool:
 
 def _around(value: Fields, role: str, depth: int) -> Iterator[Fields]:
     """Yield the messages within a request, a response or another object around them."""
-    for name in _SYSTEM if depth < _DEPTH else ():
-        if isinstance(value.get(name), str | list | dict) and value[name]:
-            yield from _messages(value[name], "system", depth + 1)
+    settings = value.get("config")  # of a request of Google ADK
+    for about in (value, settings if isinstance(settings, dict) else {}):
+        for name in _SYSTEM if depth < _DEPTH else ():
+            if isinstance(about.get(name), str | list | dict) and about[name]:
+                yield from _messages(about[name], "system", depth + 1)
     for name in _INNER if depth < _DEPTH else ():
         if isinstance(inner := value.get(name), str | list | dict) and inner:
             finish = value.get("finish_reason") or value.get("finishReason")
@@ -174,7 +192,12 @@ def _of_arguments(value: Fields, role: str) -> Iterator[Fields]:
 def _is_message(value: Json) -> bool:
     if not isinstance(value, dict):
         return False
-    is_typed = value.get("type") in tuple(_ROLES) and "content" in value
-    return is_typed or (
+    return _is_typed(value) or (
         "role" in value and bool(value.keys() & {"content", "parts", "contents", "tool_calls"})
     )
+
+
+def _is_typed(value: Fields) -> bool:
+    """Return whether the type of an object is its role, or a class such as AutoGen's `UserMessage`."""
+    kind = value.get("type")
+    return isinstance(kind, str) and "content" in value and kind.removesuffix("Message").lower() in _ROLES

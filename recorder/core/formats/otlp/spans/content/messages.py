@@ -138,7 +138,8 @@ def _messages(value: Json) -> list[Fields]:
         return []
     if is_item(value):
         return _response_item(value)
-    role = _ROLES.get(str(value.get("role") or value.get("type")), "user")
+    named = str(value.get("role") or value.get("type"))
+    role = _ROLES.get(named) or _ROLES.get(named.removesuffix("Message").lower(), "user")
     parts = blocks_of(value)
     results = [part for part in parts if part["type"] == "result"]
     rest = [without_mark(part) for part in parts if part["type"] != "result"]
@@ -257,7 +258,7 @@ def _read_events(attributes: Fields, events: list[tuple[str, Fields]], found: Me
         elif name.startswith("gen_ai.") and name.endswith(".message"):
             role = name.split(".")[1]
             found.input += _inputs([{"role": role, **fields, **_content(fields, "content")}], found)
-    if listed and not found.output:  # logfire ends the list with the answer
+    if len(listed or events) > 1 and not found.output:  # logfire and Azure's agents end with the answer
         while found.input and found.input[-1]["role"] == "assistant":
             found.output = [*_list(found.input.pop()["content"]), *found.output]  # type: ignore[list-item]
 

@@ -14,14 +14,23 @@ from recorder.core.records import Json
 def reported_cost_nano(attributes: Fields) -> int:
     """Return the cost that a span reports in nano-dollars, under any name; -1 if there is none."""
     objects = (decoded_object(attributes.get(name)) for name in names.COST_JSON)
+    metrics = decoded_object(attributes.get(names.METRICS))
     inner = (each.get(name) for each in objects for name in names.JSON_COST)
     values = (attributes.get(name) for name in names.COST)
     of_usage = (usage_object(attributes).get(name) for name in names.PROVIDER_COST)
-    named = (*values, *inner, *of_usage, *_costs_of_providers(attributes))
+    measured = object_field(metrics, names.METRIC_COST).get("total")
+    named = (*values, *inner, *of_usage, measured, *_costs_of_providers(attributes))
     found = next((cost for value in named if (cost := cost_nano(value)) >= 0), -1)
     for parts in names.COST_PARTS if found < 0 else ():
         found = _sum(attributes.get(name) for name in parts) if found < 0 else found
     return found if found >= 0 else _sum(decoded_object(attributes.get(names.COST_PARTS_JSON)).values())
+
+
+def cost_of_call_nano(attributes: Fields) -> int:
+    """Return the cost that a model call reports in nano-dollars, also as a plain `cost`; -1 without one."""
+    found = reported_cost_nano(attributes)
+    plain = (attributes.get(name) for name in names.COST_OF_CALL if found < 0)
+    return next((cost for value in plain if (cost := cost_nano(value)) >= 0), found)
 
 
 def _costs_of_providers(attributes: Fields) -> Iterator[Json]:
@@ -49,7 +58,7 @@ def cost_nano(dollars: Json) -> int:
     if isinstance(dollars, bool) or not isinstance(dollars, str | int | float):
         return -1
     try:
-        text = str(dollars).strip().removeprefix("$")
+        text = str(dollars).strip().removeprefix("$").removesuffix("USD")
         amount = round(float(text) * 1e9)
     except (ValueError, OverflowError):
         return -1

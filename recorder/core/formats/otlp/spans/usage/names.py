@@ -44,6 +44,7 @@ OUTPUT_TOKENS = (
     "output_tokens",
     "output_token_count",
 )
+EVENTS = ("gen_ai.", "llm.")  # what the names of span events of model calls begin with
 TOTAL_TOKENS = (
     "gen_ai.usage.total_tokens",
     "llm.token_count.total",
@@ -109,6 +110,15 @@ OTHER_USAGE = re.compile(
     re.IGNORECASE,
 )
 OTHER_CHARS = 100  # of such a name
+# Tokens of one modality, of the GenAI conventions, OpenInference and others.
+MODALITY = re.compile(
+    r"(?:gen_ai\.usage|llm\.usage|llm\.token_count|ai\.usage|usage)\."
+    r"(?:(?P<first>text|audio|image|video)[._](?P<of>input|output)_?tokens"
+    r"|(?P<direction>input|output|prompt|completion)(?:_?tokens?)?(?:_?details)?"
+    r"[._](?P<modality>text|audio|image|video)(?:_?tokens)?)",
+    re.IGNORECASE,
+)
+DIRECTIONS = {"input": "input", "prompt": "input", "output": "output", "completion": "output"}
 CACHE_WRITE_1H = (
     "anthropic.usage.cache_creation.ephemeral_1h_input_tokens",
     "gen_ai.usage.cache_creation.ephemeral_1h_input_tokens",
@@ -174,7 +184,12 @@ COST = (  # dollars
     "llm.cost",
     "total_cost_usd",
     "cost_usd",
+    *("usage.cost", "usage.total_cost", "gen_ai.usage.estimated_cost", "gen_ai.usage.cost_in_usd"),
 )
+# Of a model call alone: these do not say what they are a cost of.
+COST_OF_CALL = ("cost", "cost.total", "cost_total", "cost.usd", "estimated_cost", "estimated_cost_usd")
+METRICS = "logfire.metrics"  # an object with one for each metric, which has its total in the span
+METRIC_COST = "operation.cost"
 COST_PARTS = (  # of input and output, where there is no total
     ("llm.cost.prompt", "llm.cost.completion"),
     ("litellm.cost.input", "litellm.cost.output"),
@@ -192,6 +207,7 @@ COST_JSON = (
     "llm.cost",
     "gen_ai.usage",
     "braintrust.metrics",
+    *("cost", "gen_ai.cost", "gen_ai.usage.cost"),
 )
 JSON_COST = ("total", "total_cost", "response_cost", "cost", "estimated_cost")
 # An object of the Vercel AI SDK with one for each provider, whose usage may have the cost: of OpenRouter and

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from recorder.core.formats.base import Fields, object_field
 from recorder.core.formats.otlp.spans.attributes import decoded_object, first_count
 from recorder.core.formats.otlp.spans.usage import names
@@ -33,19 +35,18 @@ def usage_of(attributes: Fields, runtime: str) -> dict[str, int] | None:
     inner = counts_of(found)
     total_in = _count(flat_in, inner, names.JSON_INPUT)
     output = _count(flat_out, inner, names.JSON_OUTPUT)
+    total_in = _of_modalities(attributes, "input") if total_in is None else total_in
+    output = _of_modalities(attributes, "output") if output is None else output
+    total = _count(first_count(attributes, names.TOTAL_TOKENS), inner, names.JSON_TOTAL)
+    total_in, output = _completed(total_in, output, total)
     if total_in is None and output is None:
         return None
     stated = _parts(attributes, inner)
     of_provider, leaves_out = _of_provider(attributes, total_in or 0)
     usage = {"total_in": total_in or 0, "output": output or 0} | of_provider | stated
-    hour = first_count(attributes, names.CACHE_WRITE_1H)
-    if hour := _count(hour, inner, names.JSON_WRITE_1H):
-        usage["cache_write_1h"] = hour
-    if searches := _count(first_count(attributes, names.SEARCHES), inner, names.JSON_SEARCHES):
-        usage["web_searches"] = searches
+    usage |= _priced_apart(attributes, inner)
     cached = usage.get("cache_read", 0) + usage.get("cache_write", 0)
     reasoning = usage.get("reasoning", 0)
-    total = _count(first_count(attributes, names.TOTAL_TOKENS), inner, names.JSON_TOTAL)
     without_cache, without_reasoning = _left_out(usage, total, cached, reasoning)
     if flat_in is None and total is None:
         without_cache = any(name in inner and own in inner for own, name in names.JSON_EXCLUDED)
@@ -57,6 +58,41 @@ def usage_of(attributes: Fields, runtime: str) -> dict[str, int] | None:
     if runtime in EXCLUDES_REASONING or without_reasoning:
         usage["output"] += reasoning
     return usage
+
+
+def _priced_apart(attributes: Fields, inner: Fields) -> dict[str, int]:
+    """Return the tokens written for an hour and the web searches, as far as there are any."""
+    hour = _count(first_count(attributes, names.CACHE_WRITE_1H), inner, names.JSON_WRITE_1H)
+    searches = _count(first_count(attributes, names.SEARCHES), inner, names.JSON_SEARCHES)
+    return {name: n for name, n in (("cache_write_1h", hour), ("web_searches", searches)) if n}
+
+
+def usage_of_events(events: Iterable[tuple[str, Fields]], runtime: str) -> dict[str, int] | None:
+    """Return the usage in the last event of GenAI with any: a stream reports it when it ends."""
+    of_calls = [fields for name, fields in events if name.startswith(names.EVENTS)]
+    return next(filter(None, (usage_of(fields, runtime) for fields in reversed(of_calls))), None)
+
+
+def _of_modalities(attributes: Fields, direction: str) -> int | None:
+    """Return the sum of the tokens of each modality, in which a call has them that states no sum."""
+    found: dict[str, int] = {}
+    for name in attributes:
+        match = names.MODALITY.fullmatch(name) if len(name) <= names.OTHER_CHARS else None
+        count = first_count(attributes, (name,)) if match else None
+        if match is None or count is None:
+            continue
+        if names.DIRECTIONS[(match["of"] or match["direction"]).lower()] == direction:
+            found[(match["first"] or match["modality"]).lower()] = count
+    return sum(found.values()) if found else None
+
+
+def _completed(total_in: int | None, output: int | None, total: int | None) -> tuple[int | None, int | None]:
+    """Return input and output, of which one may only follow from the sum of both."""
+    if total is None or (total_in is None) == (output is None):
+        return total_in, output
+    if total_in is None:
+        return max(0, total - (output or 0)), output
+    return total_in, max(0, total - total_in)
 
 
 def _parts(attributes: Fields, inner: Fields) -> dict[str, int]:

@@ -268,3 +268,36 @@ def test_media_of_openinference_are_shown_by_their_size(kind, path):
     }
     prompt = of_type([span(attributes)], "MessageEnd")[0]["message"]
     assert prompt["content"] == [{"type": "text", "text": f"[{kind}, 360 kB]"}]
+
+
+def test_a_text_of_messages_with_their_roles_is_read_as_these():
+    text = "system: Be brief.\nuser: Weather?\nIn Oslo.\nassistant: Rain.\nuser: Thanks."
+    assert [(each["role"], each["content"]) for each in messages_in(text, "user")] == [
+        ("system", "Be brief."),
+        ("user", "Weather?\nIn Oslo."),
+        ("assistant", "Rain."),
+        ("user", "Thanks."),
+    ]
+    for plain in ("A user: Weather?", "Say\nuser: Weather?"):
+        assert messages_in(plain, "user") == [{"role": "user", "content": plain}]
+    assert messages_in("user: me", "assistant") == [{"role": "assistant", "content": "user: me"}]
+
+
+@pytest.mark.parametrize("message", [
+    {"role": "model", "parts": [{"function_call": {"id": "c", "name": "look", "args": {"city": "Oslo"}}}]},
+    {"type": "AssistantMessage", "content": [{"id": "c", "name": "look", "arguments": '{"city": "Oslo"}'}]},
+])  # fmt: skip
+def test_calls_of_googles_clients_and_of_autogen_are_tool_calls(message):
+    answer = of_type([span(CALL | {"gen_ai.output.messages": json.dumps([message])})], "MessageEnd")[-1]
+    assert answer["message"]["content"] == [
+        {"type": "toolCall", "id": "c", "name": "look", "arguments": {"city": "Oslo"}}
+    ]
+
+
+def test_messages_of_autogen_have_their_class_in_place_of_a_role():
+    sent = [{"type": "SystemMessage", "content": "Be brief."}, {"type": "UserMessage", "content": "Weather?"}]
+    attributes = CALL | {"gen_ai.input.messages": json.dumps({"messages": sent})}
+    prompt, *_ = of_type([span(attributes)], "MessageEnd")
+    [request] = of_type([span(attributes)], "TurnRequest")
+    assert prompt["message"]["content"] == [{"type": "text", "text": "Weather?"}]
+    assert request["payload"]["system_prompt"] == "Be brief."

@@ -145,3 +145,55 @@ def test_a_record_whose_body_is_json_text_is_read():
 
     [answer] = [event["message"] for kind, event in events(items) if kind == "MessageEnd"]
     assert answer["content"] == [{"type": "text", "text": "Hi."}]
+
+
+def test_a_record_whose_body_is_a_plain_text_is_a_message():
+    items = [span(CHAT), log("gen_ai.user.message", body="Hello?"), log("gen_ai.choice", body="Hi.")]
+
+    messages = [event["message"] for kind, event in events(items) if kind == "MessageEnd"]
+    assert [message["content"][0]["text"] for message in messages] == ["Hello?", "Hi."]
+
+
+def test_choices_in_records_of_one_time_are_one_answer_in_their_order():
+    choices = [{"index": index, "message": {"content": text}} for index, text in enumerate(("Rain.", "Sun."))]
+    records = [log("gen_ai.choice", body=choice) for choice in choices]
+
+    for items in ([span(CHAT), *records], [*records[::-1], span(CHAT)]):
+        [answer] = [event["message"] for kind, event in events(items) if kind == "MessageEnd"]
+        assert [block["text"] for block in answer["content"]] == ["Rain.", "Sun."]
+
+
+def test_events_without_a_choice_end_with_the_answer():
+    told = [("gen_ai.user.message", {"content": "Hello?"}), ("gen_ai.assistant.message", {"content": "Hi."})]
+
+    messages = [e["message"] for kind, e in events([span(CHAT, events=told)]) if kind == "MessageEnd"]
+    assert [(each["role"], each["content"][0]["text"]) for each in messages] == [
+        ("user", "Hello?"),
+        ("assistant", "Hi."),
+    ]
+
+
+DETAILS = "gen_ai.client.inference.operation.details"
+CALL = CHAT | {
+    "gen_ai.usage.input_tokens": 100,
+    "gen_ai.usage.output_tokens": 20,
+    "gen_ai.response.finish_reasons": ["stop"],
+    "gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text", "content": "Hello?"}]}],
+    "gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": "Hi."}]}],
+}
+
+
+def test_a_record_with_the_details_of_a_call_is_the_call_where_its_span_is_missing():
+    found = events([log(DETAILS, CALL)])
+
+    messages = [event["message"] for kind, event in found if kind == "MessageEnd"]
+    assert [message["content"][0]["text"] for message in messages] == ["Hello?", "Hi."]
+    assert messages[-1]["stopReason"] == "stop"
+    [end] = [event for kind, event in found if kind == "TurnEnd"]
+    assert (end["usage"]["input"], end["usage"]["output"]) == (100, 20)
+    assert [event["outcome"] for kind, event in found if kind == "AgentEnd"] == ["completed"]
+
+
+def test_a_record_with_the_details_of_a_call_is_no_call_beside_its_span():
+    for items in ([span(CALL), log(DETAILS, CALL)], [log(DETAILS, CALL), span(CHAT)]):
+        assert [kind for kind, _ in events(items)].count("TurnEnd") == 1
