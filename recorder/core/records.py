@@ -30,6 +30,7 @@ ORIGIN_DERIVED: Final = "read"  # an event translated from a foreign line; it ha
 FOREIGN_ORIGINS = (ORIGIN_TRANSLATED, ORIGIN_SILENT)
 SPAWNED_BY: Final = "spawned_by"  # of a sub-agent's metadata: the tool call that runs it
 FAST: Final = "[fast]"  # ends the name of a model in fast mode, which has a price of its own
+US: Final = "[us]"  # ends the name of a model that ran in the United States only, at a price of its own
 # How a branch of a parallel group was selected: "fallback" where the judge's reply does not name it, "rule"
 # without a judge, "none" until the group ends.
 Verdict = Literal["judged", "rule", "fallback", "none"]

@@ -13,14 +13,18 @@ from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from recorder.core.content.model_names import without_route
+from recorder.core.content.model_names import listed_name
 from recorder.core.money.prices import Band, Rates
-from recorder.core.records import FAST
+from recorder.core.records import FAST, US
 
 if TYPE_CHECKING:
     from genai_prices.types import ConditionalPrice, ModelInfo, ModelPrice, TieredPrices
 
 PACKAGE = "genai-prices"
+_FREE = ":free"  # ends the name of a model that costs nothing at OpenRouter (openrouter.ai, "Free Variant")
+# Of Anthropic, released before Opus 4.6: they cost the same wherever they run.
+_SAME_IN_US = re.compile(r"claude-(?:[123]|instant|[a-z]+-4(?:[-.@][0-5](?!\d)|[-.@]20\d{6}|@|$))")
+_US_TIMES = Decimal("1.1")
 _FAST_AT_6 = re.compile(r"opus-4[-.][67]")  # the later models cost twice as much in fast mode
 
 
@@ -42,14 +46,21 @@ def edition() -> str:
 def listed(model: str, provider: str) -> list[Listed]:
     """Return the entries of a model at a provider, oldest first; none if the list has none.
 
-    Without a provider they are those of the model's only maker, else those that all providers agree on. A
-    model in fast mode costs a multiple (platform.claude.com, "Fast mode"). The route in a name is left out.
+    Without a provider they are those of the model's only maker, else those that all providers agree on. The
+    route in a name is left out. A model in fast mode costs a multiple (platform.claude.com, "Fast mode"), one
+    that ran in the United States only a tenth more (support.claude.com, "Enable US-only inference").
     """
-    name = without_route(model.removesuffix(FAST))
+    name = listed_name(model.removesuffix(US).removesuffix(FAST), provider)
+    if provider == "openrouter" and name.endswith(_FREE):
+        return [Listed((Band(0, Rates(**dict.fromkeys((each.name for each in fields(Rates)), Decimal(0)))),))]
     found = _entries(_find(name, provider)) if provider else _unambiguous(name)
-    if not model.endswith(FAST):
+    times = Decimal(1)
+    if model.removesuffix(US).endswith(FAST):
+        times = Decimal(6 if _FAST_AT_6.search(name) else 2)
+    if model.endswith(US) and not _SAME_IN_US.search(name):
+        times *= _US_TIMES
+    if times == 1:
         return found
-    times = Decimal(6 if _FAST_AT_6.search(name) else 2)
     return [replace(each, bands=tuple(_times(band, times) for band in each.bands)) for each in found]
 
 

@@ -10,7 +10,7 @@ from recorder.core.formats.base import Fields, object_field, text_field
 from recorder.core.formats.transcripts.fields import call_block, objects, plain, thinking
 from recorder.core.formats.transcripts.open_loop import Refusal
 from recorder.core.formats.transcripts.token_counts import counts
-from recorder.core.records import FAST, Json
+from recorder.core.records import FAST, US, Json
 
 COMMANDS = (
     *("<command-name>", "<command-message>", "<local-command-", "<local-command-stdout>", "Caveat:"),
@@ -85,10 +85,11 @@ def is_failed_result(block: Fields) -> bool:
 
 
 def model_of(message: Fields) -> str:
-    """Return the model that answered; one in fast mode has a mark, as it has a price of its own."""
-    model = text_field(message, "model")
-    is_fast = object_field(message, "usage").get("speed") == "fast"
-    return f"{model}{FAST}" if model and is_fast else model
+    """Return the model that answered; fast mode and the United States alone are marked: they have prices."""
+    model, usage = text_field(message, "model"), object_field(message, "usage")
+    fast = FAST if usage.get("speed") == "fast" else ""
+    us = US if usage.get("inference_geo") == "us" else ""
+    return f"{model}{fast}{us}" if model else model
 
 
 def other_calls(message: Fields) -> list[Fields]:

@@ -107,6 +107,8 @@ def test_a_compaction_by_the_provider_within_an_answer_is_a_turn_of_its_own(reco
         ({"speed": "standard"}, {}, "0.00075"),
         ({"speed": "fast"}, {}, "0.0045"),
         ({"speed": "fast"}, {"model": "claude-opus-5-5"}, "0.0012"),
+        ({"inference_geo": "us"}, {}, "0.000825"),
+        ({"inference_geo": "us", "speed": "fast"}, {}, "0.00495"),
         ({"output_tokens": 0}, {"stop_reason": "refusal"}, "0"),
     ],
 )
