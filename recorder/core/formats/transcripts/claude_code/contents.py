@@ -16,6 +16,7 @@ COMMANDS = (
     *("<command-name>", "<command-message>", "<local-command-", "<local-command-stdout>", "Caveat:"),
     *("<bash-", "<local-command-caveat>"),
 )
+OUTPUTS = ("<bash-stdout>", "<bash-stderr>", "<local-command-stdout>", "<local-command-stderr>")
 _OF_BEDROCK = re.compile(r"(?:[a-z-]+\.)?anthropic\.claude")  # `us.anthropic.claude-…-v1:0`
 _FORK = "<fork-boilerplate>"
 _TEAMMATE = "<teammate-message"  # what another agent of a team wrote
@@ -158,6 +159,8 @@ def readable(text: str) -> str:
         return _teammate_text(bare) or text
     if bare.startswith(COMMANDS) and (command := _tag(bare, "command-name")):
         return f"{command} {_tag(bare, 'command-args')}".strip()
+    if command := _tag(bare, "bash-input") if bare.startswith("<bash-input>") else "":
+        return f"! {command}"
     return text
 
 

@@ -88,6 +88,7 @@ class ClaudeCodeReader:
                 keep_unknown(reading, line, self._tracks.types)
             return reading
         session = required_id(line, "sessionId")
+        left = self._tracks.enter(line, session)
         now, track = time_text(line.get("timestamp"), at), self._tracks.of_line(line)
         reading = Translation(kind or "line", session_id=session, timestamp=parse_time(line.get("timestamp")))
         costs = [] if track else self._tracks.costs.read(line, at)
@@ -103,6 +104,8 @@ class ClaudeCodeReader:
         self._tracks.note_line(track, text_field(line, "uuid"))
         reading.loop_id = loop_of_line(self._tracks.loops.get(track), reading.events, f"{session}{track}")
         reading.events += costs
+        if left is not None and left.is_finished:
+            reading.events = [*left.end(left.at), *reading.events]
         return reading
 
     def repeat(self, line: Fields, at: datetime) -> Translation:
@@ -191,6 +194,8 @@ class ClaudeCodeReader:
             held["caller"] = loop_id(session, line["promptId"])
         if track and track == line.get("uuid"):
             held |= self._tracks.caller(text)
+        if text.lstrip().startswith(contents.OUTPUTS) and track in self._tracks.prompts:
+            return []  # of the command that waits
         if track or text.lstrip().startswith(contents.COMMANDS):  # begins a loop only if an answer follows
             self._tracks.prompts[track] = held
             return []
@@ -257,7 +262,9 @@ class ClaudeCodeReader:
             "missed": reason_of({"message": message}),
         }
         blocks = [] if is_error else contents.blocks_of(message.get("content"))
-        if not is_error:
+        usage = contents.usage_of(message)
+        is_call = not is_error or (not is_synthetic and usage is not None and any(usage.values()))
+        if is_call:
             model = contents.model_of(message)
             head |= {"model": model, "provider": contents.provider_of(model)}
         asked = self._requests.answered(line, track, now)
@@ -265,7 +272,7 @@ class ClaudeCodeReader:
             events += loop.answer(answer_key(line) or now, str(asked["timestamp"]), [], **head)
             events.append(loop.event("TurnRequest", turn_index=loop.turn, **asked))
         events += loop.answer(answer_key(line) or now, now, blocks, **head)
-        if not is_error and (usage := contents.usage_of(message)) is not None:
+        if is_call and usage is not None:
             is_free = message.get("stop_reason") == "refusal" and not usage["output"]
             events += loop.set_usage(usage, 0.0 if is_free else -1.0)
             other_calls.note(loop, contents.other_calls(message))

@@ -13,6 +13,7 @@ from recorder.core.formats import InvalidLineError
 from recorder.core.formats.base import Fields, object_field, text_field
 from recorder.core.formats.transcripts.claude_code.contents import argument
 from recorder.core.formats.transcripts.claude_code.cost_states import CostStates
+from recorder.core.formats.transcripts.claude_code.record_types import MESSAGES
 from recorder.core.formats.transcripts.fields import fingerprint, forget_first
 from recorder.core.formats.transcripts.open_loop import OpenLoop
 from recorder.core.records import Json
@@ -83,6 +84,19 @@ class Tracks:
             raise InvalidLineError("too_large", "agentId", f"more than {TRACKS_MAX} sub-agents run at once")
         return track
 
+    def enter(self, line: Fields, session: str) -> OpenLoop | None:
+        """Let the main agent be that of the session of a message; return the loop of another that it was."""
+        loop, is_side = (
+            self.loops.get(""),
+            bool(text_field(line, "agentId")) or line.get("isSidechain") is True,
+        )
+        if loop is None or is_side or loop.session_id == session or text_field(line, "type") not in MESSAGES:
+            return None
+        for table in (self.loops, self.prompts):
+            _swap(cast("dict[str, object]", table), _parked(loop.session_id), _parked(session))
+        self.title, self.compacting, self.after = {}, False, 0
+        return loop
+
     def note_line(self, track: str, uuid: str) -> None:
         """Note a line of the main agent: a prompt behind one of an earlier loop goes back to it."""
         loop = self.loops.get(track)
@@ -105,7 +119,8 @@ class Tracks:
         track = text_field(line, "agentId")
         if line.get("isSidechain") is True and not track:
             return self._chains.get(text_field(line, "parentUuid"), "sidechain")
-        return track
+        main, session = self.loops.get(""), text_field(line, "sessionId")
+        return track or ("" if main is None or main.session_id == session else _parked(session))
 
     def begin(self, track: str, loop: OpenLoop) -> OpenLoop:
         """Add a loop; forget those of sub-agents that ended longest ago."""
@@ -160,3 +175,16 @@ class Tracks:
     def caller(self, prompt: str) -> Fields:
         """Return the id and the agent of the main agent's call that has this prompt."""
         return self._calls.get(fingerprint(prompt), {})
+
+
+def _parked(session: str) -> str:
+    """Return the track of the main agent of a session while the file goes on with another one."""
+    return f"main {session}"
+
+
+def _swap(table: dict[str, object], left: str, entered: str) -> None:
+    """Park the entry of the main agent, and take that of another session, if there is one."""
+    if "" in table:
+        table[left] = table.pop("")
+    if entered in table:
+        table[""] = table.pop(entered)
