@@ -32,6 +32,10 @@ _HOMES = {
 AGENTS = tuple(_HOMES)
 _STORE = re.compile(r"opencode(-[\w.-]+)?\.db")  # one for each channel of releases
 _CHAT = re.compile(r"session-.*\.json")  # of Gemini CLI before 0.39
+_JSON_STORE = (
+    "it has sessions of OpenCode before 1.2, as files: `opencode db migrate` of OpenCode 1.2 to 1.15"
+    " moves them into its database, which is read"
+)
 _PACKED = {
     ".gz": "it is packed with gzip, which no agent writes: unpack it, or import it with `import_runs`",
     ".zst": "it is packed with zstd: `pip install zstandard`, or unpack it with `unzstd`",
@@ -91,9 +95,17 @@ def look(agent: str, places: list[Path]) -> Found:
                 found.skipped.append(Skipped(path, why))
             elif why is not None:
                 every[path.resolve() if is_store else path] = path
+    if agent == opencode.AGENT and not every:
+        found.skipped += [Skipped(store, _JSON_STORE) for place in places for store in _json_stores(place)]
     found.skipped = outside(found.skipped, places)
     found.paths = sorted(every.values(), key=lambda path: (last_write(path), path))
     return found
+
+
+def _json_stores(place: Path) -> list[Path]:
+    """Return the folder of sessions below the home of an OpenCode before 1.2, if it has any."""
+    folder = place / "storage" / "session"
+    return [folder] if any(folder.glob("*/*.json")) else []
 
 
 def walk(folder: Path, skipped: list[Skipped]) -> Iterator[Path]:

@@ -54,6 +54,18 @@ def test_packed_files_are_named(tmp_path, monkeypatch):
     assert "packed with gzip" in skipped["rollout-2.jsonl.gz"]
 
 
+@pytest.mark.parametrize("has_store", [True, False])
+def test_the_files_of_an_older_opencode_are_named_where_no_store_is(tmp_path, has_store):
+    store = tmp_path / "storage/session/project"
+    store.mkdir(parents=True)
+    assert found("opencode", tmp_path) == ([], {})
+    (store / "ses_1.json").write_text("{}")
+    if has_store:
+        (tmp_path / "opencode.db").touch()
+    _, skipped = found("opencode", tmp_path)
+    assert ("opencode db migrate" in skipped.get("session", "")) is not has_store
+
+
 class Zstd:
     """A module that reads zstd, with another packing."""
 

@@ -187,11 +187,11 @@ class GeminiCliReader:
             forget_first(self._messages, MESSAGES_MAX)
 
     def _rewind(self, name: str, now: str) -> list[Fields]:
-        """Undo a message and all behind it; the loop that was open ends."""
+        """Undo a message and all behind it, or all of them if it is not known; the open loop ends."""
         loop, names = self._loop, [*self._messages]
-        if loop is None or name not in self._messages:
+        if loop is None or not name:
             return []
-        kept = names[: names.index(name)]
+        kept = names[: names.index(name)] if name in self._messages else []
         self._messages = {each: self._messages[each] for each in kept}
         self._undone = {"above": self._messages[kept[-1]] if kept else ""}
         return loop.end(loop.at or now, "" if loop.is_finished else "cancelled")

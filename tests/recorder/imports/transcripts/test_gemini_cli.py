@@ -159,7 +159,7 @@ def test_an_answer_of_gemini_that_is_written_again_behind_a_later_one_counts_onc
     assert {tool.state for tool in loop.tool_records.all()} == {"done"}
 
 
-@pytest.mark.parametrize(("undone", "above"), [(3, "g1.g1"), (4, "g1.g3"), (1, None)])
+@pytest.mark.parametrize(("undone", "above"), [(3, "g1.g1"), (4, "g1.g3"), (1, None), (9, None)])
 def test_a_prompt_behind_undone_messages_of_gemini_is_a_branch(record, undone, above):
     lines = [GEMINI, gemini_user(1, "One"), gemini(2, content="1"), gemini_user(3, "Two")]
     lines += [gemini(4, content="2"), {"$rewindTo": f"g{undone}"}, gemini_user(5, "Other")]
