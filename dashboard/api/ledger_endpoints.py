@@ -10,7 +10,8 @@ from pydantic import Field
 
 from dashboard.api import ledger_schemas as schemas
 from dashboard.api.auth import project_of
-from dashboard.api.params import ID_MAX, OfLedger, OfLedgerSums
+from dashboard.api.ledger_params import OfLedger, OfLedgerSums
+from dashboard.api.params import ID_MAX
 from dashboard.api.queries import ledger as queries
 
 router = Router()

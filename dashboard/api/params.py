@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar, cast
 
@@ -21,7 +21,6 @@ from pydantic import (
 
 from dashboard.query_conditions.spending import spending_scope
 from dashboard.query_language import parse
-from dashboard.shared.ledger_sums.queries.sums import Scope as SumsScope
 from dashboard.shared.session_filter import (
     LABEL_MAX,
     METADATA,
@@ -61,12 +60,6 @@ def _storable(text: str) -> str:
     return text
 
 
-def _with_provider(name: str) -> str:
-    if not name.partition(":")[2]:
-        raise ValueError("a model is PROVIDER:MODEL")
-    return name
-
-
 def _without_empty(value: object) -> object:
     return [item for item in value if item != ""] if isinstance(value, list) else value
 
@@ -78,15 +71,9 @@ def _utc(moment: datetime) -> datetime:
         raise ValueError("is out of range") from error
 
 
-def _days_before(day: date, days: int) -> date:
-    """Return the day that is `days` before a day, or the first of the calendar."""
-    return date.fromordinal(max(1, day.toordinal() - days))
-
-
 Moment = Annotated[AwareDatetime, AfterValidator(_utc)]
 Text = Annotated[str, Field(max_length=512), AfterValidator(_storable)]
 Texts = Annotated[list[Text], Field(max_length=50)]
-ModelName = Annotated[Text, AfterValidator(_with_provider)]
 Limit = Annotated[int, Field(ge=1, le=LIMIT_MAX)]
 
 
@@ -229,47 +216,6 @@ class OfContext(QueryParams):
     """Format of a session brief: JSON, or text for a model's prompt."""
 
     as_: Annotated[Literal["json", "text"], Field(alias="as")] = "json"
-
-
-class OfLedger(QueryParams):
-    """The session of a block ledger; `at` gives it as of an event."""
-
-    session_id: Text
-    at: Annotated[int, Field(ge=0, le=ID_MAX)] | None = None
-
-
-class OfLedgerSums(QueryParams):
-    """Whole days in UTC, both included, by default the last 14; a repeated parameter matches any value."""
-
-    since: date | None = None
-    until: date | None = None
-    agent: Texts = []
-    version: Texts = []
-    model: Texts = []
-
-    def scope(self, project: Project) -> SumsScope:
-        """Return which calls of a project count: at most 366 days, the newest. Raises HttpError."""
-        today = timezone.now().astimezone(UTC).date()
-        last = min(self.until or today, today)
-        first = self.since or _days_before(last, 13)
-        if first > last:
-            raise HttpError(400, "since: must not be after until or today.")
-        first = max(first, _days_before(last, 365))
-        narrow = tuple(self.agent), tuple(self.version), tuple(self.model)
-        return SumsScope(project.pk, first, last, *narrow)
-
-
-class OfWhatIf(QueryParams):
-    """A session, or the whole days in UTC that a time touches, also of one agent; and models.
-
-    A model is PROVIDER:MODEL. Without models they are those that answered, and common ones.
-    """
-
-    session: Text | None = None
-    since: Moment | None = None
-    until: Moment | None = None
-    agent: Text | None = None
-    model: Annotated[list[ModelName], Field(max_length=5)] = []
 
 
 class OfEvents(QueryParams):

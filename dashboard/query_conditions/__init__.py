@@ -1,1 +1,1 @@
-"""What a query means for each kind of record: database conditions, spending, and the box that reads it."""
+"""Meaning of a query for each kind of record: database conditions, spending, and the box that reads it."""

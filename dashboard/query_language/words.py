@@ -1,4 +1,4 @@
-"""Which words a query searches for, and what is left of it without them."""
+"""Words that a query searches for, and what is left of it without them."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from ninja import Query, Router
 
 from dashboard.api.auth import project_of
-from dashboard.api.params import OfWhatIf
+from dashboard.api.ledger_params import OfWhatIf
 from dashboard.api.what_if import schemas
 from dashboard.shared.what_if.desk import Desk, WhatIfRow, desk
 from dashboard.shared.what_if.models import key_of, name_of

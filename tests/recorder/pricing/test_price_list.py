@@ -20,7 +20,6 @@ def rates(model, provider):
         ("claude-4-5-sonnet", "", "claude-sonnet-4-5", "anthropic"),
         ("claude-4-opus", "anthropic", "claude-opus-4", "anthropic"),
         ("openai/gpt-5.2", "openai", "gpt-5.2", "openai"),
-        ("anthropic/claude-4.5-sonnet", "openrouter", "anthropic/claude-sonnet-4.5", "openrouter"),
     ],
 )
 def test_a_model_has_its_price_under_the_names_of_other_hosts(model, provider, same, at):

@@ -200,6 +200,8 @@ class OpenLoop:
         )
         if self.cost >= 0:
             end["cost"] = self.cost
+        elif not self.usage and not self.error:  # a call that failed without usage used nothing
+            end["has_usage"] = False
         key, self.key, self.usage, self.cost, self.error, self.request = self.key, "", {}, -1.0, "", ""
         self.missed, self.seen, self.has_answered = "", {}, True
         return [*events, end, *other_calls.written(self, key, at)]
@@ -244,11 +246,8 @@ class OpenLoop:
         """End the turn of a loop that has not ended: the recorder aborts it. A line may reopen it."""
         if self.ended is not None:
             return []
-        before, is_known = self.dump(), bool(self.usage)
+        before = self.dump()
         events = self.finish_turn(self.at or at)
-        for event in events:
-            if event["type"] == "TurnEnd" and not is_known:
-                event["has_usage"] = False  # the answer was cut off before it
         self.ended, self.is_aborted = before, True
         return events
 

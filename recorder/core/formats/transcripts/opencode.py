@@ -236,8 +236,10 @@ class OpenCodeReader:
 
 
 def _report(loop: OpenLoop, found: Fields) -> list[Fields]:
-    """Report the tokens and the cost of an answer, or of a step of it."""
+    """Report the tokens and the cost of an answer, or of a step of it; nothing where it has none."""
     tokens = object_field(found, "tokens")
+    if not tokens and dollars(found.get("cost")) <= 0:
+        return []
     cache = counts(object_field(tokens, "cache"), {"cache_read": "read", "cache_write": "write"})
     own = counts(tokens, _USAGE)
     own["output"] += own["reasoning"]

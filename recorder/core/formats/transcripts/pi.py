@@ -207,7 +207,8 @@ class PiReader:
             stop=stop,
             error=error if stop == "error" else "",
         )
-        events += loop.set_usage(*_usage(message))
+        if object_field(message, "usage"):
+            events += loop.set_usage(*_usage(message))
         # After an error pi tries again; a stopped answer ends the loop, also with calls that never run.
         if stop == "aborted" or (stop != "error" and loop.is_finished):
             events += loop.end(now)
