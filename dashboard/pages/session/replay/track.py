@@ -26,8 +26,8 @@ SHORT = 2  # units between ticks of frequent events
 LANES = 3
 GRAIN = 3  # units: of loops that start closer together one is drawn
 _TOP, _FLOOR = 18.0, 22.0  # of the density: height and baseline
-# Top and height of the rare ticks; others are short.
-_TICKS = dict.fromkeys(("error", "approval", "compaction", "winner", "loop"), "38v12") | {"outlier": "22v28"}
+# Top and height of the rare ticks; others are short. An outlier is a point above the density, drawn as a dot.
+_TICKS = dict.fromkeys(("error", "approval", "compaction", "winner", "loop"), "38v12") | {"outlier": "0h0"}
 
 
 @dataclass(frozen=True, slots=True)

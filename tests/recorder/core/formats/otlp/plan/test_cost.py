@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from recorder.core.formats.otlp.plan.tree import loops_of
 from recorder.core.formats.otlp.spans.digest import Digest
-from tests.recorder.core.formats.otlp.test_plan_work import work
+from tests.recorder.core.formats.otlp.plan.test_work import work
 
 START, SECOND = 10**18, 10**9
 
