@@ -1,13 +1,13 @@
 """Words in lists: what the index has, ids that are pasted, and titles of sessions not indexed yet."""
 
 import pytest
-from tests.dashboard.query_conditions.test_conditions import NOW
 
 from dashboard.query_conditions.conditions import search_condition, session_condition
 from dashboard.query_language import parse
 from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Project, Session
 from recorder.search import indexer
+from tests.dashboard.query_conditions.test_conditions import NOW
 from tests.support import build
 
 pytestmark = pytest.mark.django_db(transaction=True)
