@@ -73,17 +73,18 @@ def calls_of(notes: Sequence[Digest]) -> list[Call]:
     """Return the calls that log records alone report, in order of their start."""
     names = {note.child: note.agent for note in notes if note.name in TOOLS and note.agent}
     times = _Times(notes)
-    found = [Call(_model(note, times, names)) for note in notes if _is_call(note)]
+    reports = [note for note in notes if note.name in CALLS and note.usage is not None]
+    # Gemini CLI writes both: what its own record reports has its texts in the other one.
+    reports = reports or [note for note in notes if _has_details(note)]
+    found = [Call(_model(note, times, names)) for note in reports]
     found.sort(key=lambda call: (call.span.start, call.span.end, call.span.print))
     _add_texts(found, notes)
     return found
 
 
-def _is_call(note: Digest) -> bool:
-    """Return whether a record reports a model call: of a coding agent, or one whose span was not exported."""
-    if note.name == DETAILS:
-        return bool(note.model) and (note.usage is not None or note.has_text)
-    return note.name in CALLS and note.usage is not None
+def _has_details(note: Digest) -> bool:
+    """Return whether a record has the details of a model call, as that of one whose span was not exported."""
+    return note.name == DETAILS and bool(note.model) and (note.usage is not None or note.has_text)
 
 
 def tools_of(notes: Sequence[Digest], calls: Sequence[Call]) -> list[Digest]:
