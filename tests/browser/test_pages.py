@@ -124,6 +124,13 @@ def test_clipped_text_has_its_full_text_as_title(window, addresses):
     assert cut.get_attribute("title") == cut.inner_text()
 
 
+def test_what_leads_through_a_page_is_not_printed(window, addresses):
+    page = window().open(addresses["context"])
+    page.emulate_media(media="print")
+    assert not page.get_by_role("navigation", name="Main").is_visible()
+    assert not page.locator(".skip-link").is_visible()  # it would stand on every sheet
+
+
 def test_no_row_of_the_tree_overflows(window, addresses):
     page = window().open(addresses["session"])
     for width in WIDTHS:
