@@ -123,7 +123,7 @@ LOOPSCOPE_LIMITS = {  # of the ingest endpoints; those of the protocol are sent 
     "depth": _number("LOOPSCOPE_DEPTH", 128),
     "id_bytes": _number("LOOPSCOPE_ID_BYTES", 512, most=512),  # maximum of the columns
     "credit_bytes": _number("LOOPSCOPE_CREDIT_BYTES", MIB),
-    # More than one node stores: a sender that runs wild is stopped, no real one is. 0: no limit.
+    # Above what one node can store, so that only a sender that runs wild meets it. 0: no limit.
     "token_events_s": _number("LOOPSCOPE_TOKEN_EVENTS_S", 50_000),
     "token_bytes_s": _number("LOOPSCOPE_TOKEN_BYTES_S", 128 * MIB),
     "hello_s": _number("LOOPSCOPE_HELLO_S", 10),

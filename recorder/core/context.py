@@ -15,7 +15,7 @@ from recorder.core.records import Anomaly, Loop, Origin, Record, Session, Turn
 from recorder.core.state import State
 
 
-@dataclass(slots=True, eq=False)  # not a tuple: a slot is read faster, and every line is a Line
+@dataclass(slots=True, eq=False)  # not a tuple: a slot is read faster, and every line has one
 class JournalLine:
     """One parsed line of the journal. `id` is its journal id; `received_at` is aware UTC."""
 

@@ -41,7 +41,7 @@ from recorder.core.formats.transcripts.fields import (
 from recorder.core.formats.transcripts.late_usage import add_to_total, late_usage
 from recorder.core.formats.transcripts.line_loops import keep_unknown, loop_of_line
 from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal
-from recorder.core.formats.transcripts.repeats import LineKey, key_hash
+from recorder.core.formats.transcripts.repeats import LineKey, history_of, key_hash
 from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
@@ -153,13 +153,7 @@ class GeminiCliReader:
 
     def repeat(self, line: Fields, _at: datetime) -> Translation:
         """Return the translation of a message that is recorded elsewhere: history, without events."""
-        return Translation(
-            text_field(line, "type"),
-            session_id=self._session or None,
-            loop_id=before(self._session),
-            timestamp=parse_time(line.get("timestamp")),
-            covers="",
-        )
+        return history_of(line, self._session, self._session, parse_time(line.get("timestamp")))
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
         """End the loop if its last answer asked for nothing more; else it is aborted."""

@@ -29,7 +29,7 @@ from recorder.core.formats.transcripts.fields import (
 )
 from recorder.core.formats.transcripts.line_loops import keep_unknown, loop_of_line
 from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal
-from recorder.core.formats.transcripts.repeats import LineKey, key_hash
+from recorder.core.formats.transcripts.repeats import LineKey, history_of, key_hash
 from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
@@ -119,13 +119,7 @@ class OpenCodeReader:
 
     def repeat(self, line: Fields, _at: datetime) -> Translation:
         """Return the translation of an entry that is recorded elsewhere: history, without events."""
-        return Translation(
-            text_field(line, "type"),
-            session_id=self._session or None,
-            loop_id=before(self._own),
-            timestamp=None,
-            covers="",
-        )
+        return history_of(line, self._session, self._own)
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
         """End the loop if its last answer asked for nothing more; else it is aborted."""

@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from recorder.core.formats.base import Fields, Reader, Translation, object_field, text_field
+from recorder.core.formats.transcripts.fields import before
 from recorder.core.formats.transcripts.open_loop import OpenLoop
 
 Kind = Literal["answer", "side", "other", "copy"]  # "copy": the line says so itself
@@ -129,3 +130,17 @@ def owners(members: Iterable[Member]) -> set[Name]:
 def key_hash(text: str) -> str:
     """Return the hash by which a line is known."""
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=12).hexdigest()
+
+
+def history_of(line: Fields, session: str, name: str, timestamp: datetime | None = None) -> Translation:
+    """Return the translation of a line that is recorded elsewhere, in a transcript of one session.
+
+    It is history of the session, without events. `name` is that of the session in ids of its loops.
+    """
+    return Translation(
+        text_field(line, "type"),
+        session_id=session or None,
+        loop_id=before(name),
+        timestamp=timestamp,
+        covers="",
+    )
