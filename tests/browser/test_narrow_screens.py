@@ -57,14 +57,19 @@ def test_on_a_phone_the_sums_of_compactions_name_their_configs_in_full(window):
 @pytest.mark.usefixtures("recorded")
 def test_on_a_phone_each_table_of_context_shows_the_figure_that_it_is_about(window, server):
     server.agent().send(*(build.line(event).decode() for event in carried_file.events()))
-    until(lambda: server.read("/api/v1/context/causes?since=2000-01-01")["kinds"], poll_s=0.2)
-    page = window(viewport=PHONE).open("/p/default/context?since=2000-01-01")
-    figures = page.locator(".ledger-table .ledger-figure")
+    carried = 20 * carried_file.FILE_TOKENS  # once the ledger has all calls
 
-    tables = page.locator(".ledger-table").count()
-    assert tables >= 4
-    assert page.locator(".ledger-table th.ledger-figure").count() == tables
-    for figure in figures.all():
+    def has_all_calls():
+        tools = server.read("/api/v1/context/tools?since=2000-01-01")["tools"]
+        return carried in [tool["carried_tokens"] for tool in tools]
+
+    until(has_all_calls, poll_s=0.2)
+    page = window(viewport=PHONE).open("/p/default/context?since=2000-01-01")
+    tables = page.locator(".scroll-x:has(> .ledger-table)")
+    labels = {table.get_attribute("aria-label") for table in tables.all()}
+    assert labels >= {"What changed", "Requests that make 90% of the cost", "Tools by carried cost"}
+    assert page.locator(".ledger-table th.ledger-figure").count() == len(labels)
+    for figure in page.locator(".ledger-table .ledger-figure").all():
         box = figure.bounding_box()
         assert 0 <= box["x"] <= box["x"] + box["width"] <= PHONE["width"]
 
