@@ -49,7 +49,7 @@ def test_it_asks_for_the_id(recorded, monkeypatch, typed, is_deleted):
 
 @pytest.mark.parametrize("words", [("nowhere",), ("one", "--project", "none")])
 def test_what_is_not_there_is_an_error(recorded, words):
-    with pytest.raises(CommandError, match="there is no"):
+    with pytest.raises(CommandError, match=r"(?i)there is no"):
         run("delete", *words, "--yes")
     assert Session.objects.count() == 2
 
