@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from recorder.core.content import messages
+from recorder.core.content.labels import tags_of
 from recorder.core.content.text import json_text
 from recorder.core.formats.base import Fields
 from recorder.core.otlp_export.messages import parts_of, text_of_blocks, text_of_messages
@@ -107,7 +108,12 @@ def _agent(loop: Loop, home: Home) -> Span:
         "loopscope.loop.role": loop.role,
         "loopscope.outcome": loop.outcome,
         "loopscope.continuation": loop.continuation_kind,
+        "loopscope.title": loop.title,
+        "loopscope.session.title": loop.session.title if loop.session.title_given else "",
+        "loopscope.metadata": json_text(loop.metadata or {}),
     })  # fmt: skip
+    if tags := tags_of(loop.session.tags):
+        span.attributes["loopscope.session.tags"] = [*tags]
     if loop.group is not None:
         span.attributes["loopscope.group"] = str(loop.group.ordinal)
         span.attributes["loopscope.branch"] = loop.branch_index or 0
@@ -260,6 +266,9 @@ def _compaction(compaction: Compaction, agent: Span) -> Span:
     known: dict[str, Value] = {
         name: value for name, value in figures.items() if isinstance(value, str | int) and value != ""
     }
+    known["loopscope.compaction"] = True
+    if compaction.state != "done":
+        known["loopscope.outcome"] = "cut"
     key = f"{_key(compaction.loop)} {compaction.start_event or compaction.end_event}"
     return _span(agent, "compaction", key, "compaction", start, max(start, _ns(compaction.ended_at)), known)
 

@@ -15,7 +15,8 @@ from tests.recorder.journal.spans import captures
 from tests.support.foreign_tapes import TAPES
 
 pytestmark = pytest.mark.django_db(transaction=True)
-COUNTS = ("turns", "tool_calls", "errors", "loops")
+COUNTS = ("turns", "tool_calls", "errors", "loops", "compactions")
+LABELS = ("title", "title_given", "tags", "metadata")
 FIGURES = (
     *("uncached_tokens", "cache_read_tokens", "cache_write_tokens", "visible_tokens", "reasoning_tokens"),
     *("cost_nano", *COUNTS),
@@ -32,7 +33,7 @@ STREAMS = sorted(
 def totals(session):
     """Return the figures of a session; tokens only if all its calls reconcile."""
     names = COUNTS if session.unreconciled else FIGURES
-    return {name: getattr(session, name) or 0 for name in names}
+    return {name: getattr(session, name) or 0 for name in (*names, *LABELS)}
 
 
 def round_trip(tmp_path, encoding):
@@ -152,3 +153,44 @@ def test_an_encoding_is_refused_where_the_shape_has_one(shape):
 
     with pytest.raises(CommandError, match="--encoding is for --as otlp"):
         call_command("export_session", session.session_id, f"--as={shape}", "--encoding=protobuf")
+
+
+def test_titles_tags_metadata_and_compactions_are_read_from_an_export_again(tmp_path):
+    at = "2026-11-22T10:00:{:02}.000000Z".format
+    # fmt: off
+    usage = {"input": 10, "output": 2, "reasoning": 0, "cache_read": 0, "cache_write": 0, "total_tokens": 12}
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "Done."}], "model": "m",
+              "provider": "p", "stopReason": "stop", "timestamp": 1, "usage": usage}
+    ended = {"type": "CompactionEnded", "messages_before": 9, "messages_after": 3, "summary": "So far.",
+             "estimated_tokens_before": 9000, "estimated_tokens_after": 700, "loops_compacted": None}
+    lines = [
+        {"type": "AgentStart", "agent_id": "helper", "session_id": "s", "title": "Title of the loop",
+         "config_snapshot": {"model": "m", "provider": "p"}, "metadata": {"branch": "main", "tags": "old"}},
+        {"type": "SessionInfo", "session_id": "s", "title": "Stated title", "tags": ["alpha", "x, y"]},
+        {"type": "CompactionStarted", "estimated_tokens": 9000, "message_count": 9},
+        ended,
+        {"type": "TurnStart", "turn_index": 0, "triggered_by": "User"},
+        {"type": "TurnEnd", "message": answer, "usage": usage, "tool_results": []},
+        {**ended, "messages_before": None, "summary": None},
+        {"type": "CompactionStarted", "estimated_tokens": 50, "message_count": None},
+        {"type": "AgentEnd", "messages": [], "usage": usage},
+    ]
+    # fmt: on
+    file = tmp_path / "own.events.jsonl"
+    texts = (json.dumps({"loop_id": "s.1", "timestamp": at(n), **line}) for n, line in enumerate(lines))
+    file.write_text("\n".join(texts) + "\n")
+    Project.objects.create(slug="default")
+    call_command("import_runs", str(file), stdout=StringIO(), stderr=StringIO())
+
+    assert list(round_trip(tmp_path, "json")) == []
+
+    first, again = (list(session.loop_records.all()) for session in Session.objects.order_by("pk"))
+    assert [(loop.title, loop.metadata) for loop in again] == [(loop.title, loop.metadata) for loop in first]
+    first, again = ([compactions(loop) for loop in loops] for loops in (first, again))
+    assert again == first
+    assert [state for state, *_ in first[0]] == ["done", "done", "cut"]
+
+
+def compactions(loop):
+    names = ("state", "messages_before", "messages_after", "tokens_before", "tokens_after", "summary")
+    return list(loop.compaction_records.order_by("pk").values_list(*names, "started_at", "ended_at"))

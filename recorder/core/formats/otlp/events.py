@@ -14,7 +14,7 @@ from recorder.core.formats.otlp.line_content import (
 )
 from recorder.core.formats.otlp.outline import Entry
 from recorder.core.formats.otlp.spans import names
-from recorder.core.formats.otlp.spans.attributes import first_text, moment
+from recorder.core.formats.otlp.spans.attributes import decoded, first_count, first_text, moment
 from recorder.core.formats.otlp.spans.content.request import merged, request_of, settings_of
 from recorder.core.formats.otlp.spans.content.tools import is_positional
 from recorder.core.formats.otlp.spans.decisions import command_of
@@ -24,6 +24,12 @@ from recorder.core.records import Json
 
 ReadLine = Callable[[Digest], Item]
 CONTEXTS = ("<session_context>", "<environment_context>", "<user_instructions>")
+_COMPACTION = {  # counts of a compaction, by their names in our export
+    "messages_before": "messages_before",
+    "messages_after": "messages_after",
+    "estimated_tokens_before": "tokens_before",
+    "estimated_tokens_after": "tokens_after",
+}
 EXCERPT = 400  # characters of the last answer in the end of a loop
 
 
@@ -55,18 +61,23 @@ def _start(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
             metadata.setdefault("user", item.digest.user)
     if tags := dict.fromkeys(tag for item in items for tag in tags_of(item.attributes)):
         metadata["tags"] = ", ".join(tags)
-    return [
-        {
-            "type": "AgentStart",
-            "agent_id": agent,
-            "session_id": session,
-            "loop_id": loop_id,
-            "timestamp": time_of(entry.at),
-            "metadata": metadata,
-            "config_snapshot": _snapshot(items, model, provider),
-            "adopts": f"spans-{home}",
-        }
-    ]
+    exported = next((item.attributes for item in items if "loopscope.metadata" in item.attributes), {})
+    start: Fields = {
+        "type": "AgentStart",
+        "agent_id": agent,
+        "session_id": session,
+        "loop_id": loop_id,
+        "timestamp": time_of(entry.at),
+        "metadata": (decoded(exported["loopscope.metadata"]) or None) if exported else metadata,
+        "config_snapshot": _snapshot(items, model, provider),
+        "adopts": f"spans-{home}",
+    }
+    if title := first_text(exported, ("loopscope.title",)):
+        start["title"] = title
+    stated: Fields = {"title": first_text(exported, ("loopscope.session.title",)) or None}
+    stated["tags"] = exported.get("loopscope.session.tags")
+    about: Fields = {"type": "SessionInfo", "loop_id": loop_id, "session_id": session, **stated}
+    return [start, about | {"timestamp": time_of(entry.at)}] if any(stated.values()) else [start]
 
 
 def _snapshot(items: Sequence[Item], model: str, provider: str) -> Fields | None:
@@ -170,11 +181,28 @@ def _assistant(entry: Entry, content: list[Fields]) -> Fields:
     return message | ({"error_message": error} if error else {})
 
 
-def _compaction(entry: Entry, loop_id: str, _items: Sequence[Item]) -> list[Fields]:
-    """Return a compaction of the context that a provider made; it reports no counts."""
-    counts = ("messages_before", "messages_after", "estimated_tokens_before", "estimated_tokens_after")
-    unknown: Fields = dict.fromkeys((*counts, "loops_compacted"))
-    return [{"type": "CompactionEnded", "loop_id": loop_id, **unknown, "timestamp": time_of(entry.at)}]
+def _compaction(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
+    """Return a compaction of the context: one that a provider made has no counts, one of our export may.
+
+    A start that has the time of the end is unknown; a compaction that was cut has no end.
+    """
+    about = items[0].attributes if items else {}
+    counts = {name: first_count(about, (f"loopscope.compaction.{own}",)) for name, own in _COMPACTION.items()}
+    began_at, outcome = entry.facts or (entry.at, "")
+    started: Fields = {
+        "type": "CompactionStarted",
+        "loop_id": loop_id,
+        "message_count": counts["messages_before"],
+        "estimated_tokens": counts["estimated_tokens_before"],
+        "timestamp": time_of(int(str(began_at))),
+    }
+    if outcome == "cut":
+        return [started]
+    ended: Fields = {"type": "CompactionEnded", "loop_id": loop_id, **counts, "loops_compacted": None}
+    ended["timestamp"] = time_of(entry.at)
+    if isinstance(summary := about.get("loopscope.compaction.summary"), str):
+        ended["summary"] = summary
+    return [ended] if began_at == entry.at else [started, ended]
 
 
 def _approval(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:

@@ -99,7 +99,10 @@ def outline(plan: LoopPlan, session: str, notes: Notes, *, is_silent: bool) -> I
     )
     without_cache = (turn for turn in plan.turns if tokens.WITHOUT_CACHE in (turn.call.usage or {}))
     flagged = next(without_cache, None)
+    compactions = sorted(plan.compactions, key=lambda span: (span.end, span.start, span.id), reverse=True)
     for index, turn in enumerate(plan.turns):
+        while compactions and compactions[-1].end <= turn.call.span.start:
+            yield _compaction(compactions.pop())
         is_last = index == len(plan.turns) - 1
         before = plan.turns[index - 1] if index else None
         yield from _turn(plan, index, turn, before, notes)
@@ -108,8 +111,14 @@ def outline(plan: LoopPlan, session: str, notes: Notes, *, is_silent: bool) -> I
             yield ended
             if turn is flagged:
                 yield Entry("notice", ended.at)
+    yield from map(_compaction, reversed(compactions))
     if has_ended:
         yield _end(plan)
+
+
+def _compaction(span: Digest) -> Entry:
+    """Return the entry of a compaction with a span of its own; one that was cut has only a start."""
+    return Entry("compaction", span.end, (span.start, span.outcome), (span,))
 
 
 def runtime_of(plan: LoopPlan) -> str:
@@ -141,7 +150,7 @@ def _turn(
         yield Entry("request", first.span.start, (index, _model(plan, call, notes)), with_request)
     answer = (_model(plan, call, notes), _provider(call), call.first("finish"), call.span.error)
     yield Entry("answer", call.span.end, answer, sources)
-    if any(each.compacted for each in call.sources):
+    if any(each.compacted for each in call.sources) and not plan.compactions:
         yield Entry("compaction", call.span.end)
     requested_by = tuple(each for each in sources if each.calls)[:SOURCES_MAX]
     for tool in turn.tools:

@@ -62,6 +62,7 @@ class LoopPlan:
     name: str = ""
     calls: list[Call] = field(default_factory=list)
     spans: list[Digest] = field(default_factory=list)  # of tools
+    compactions: list[Digest] = field(default_factory=list)  # spans of them, of our own export
     turns: list[TurnPlan] = field(default_factory=list)
     early: list[ToolUse] = field(default_factory=list)  # tools before the first turn, or without any turn
     parent: LoopPlan | None = None

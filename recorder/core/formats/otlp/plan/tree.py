@@ -98,6 +98,8 @@ class _Tree:
                 inner = (child.error for child in self.children[key_of(span)] if child.kind == "frame")
                 span.error = span.error or next(filter(None, inner), "")
                 self._plan_of(span).spans.append(span)
+            elif span.compacted and span.kind == "frame" and (agent := self.agent_above(span)) is not None:
+                self.by_agent[key_of(agent)].compactions.append(span)
         for span in self.reported:
             self._plan_of(span).spans.append(span)
         join_bare(self.plans)

@@ -76,7 +76,8 @@ class Digest:
     tool: str = ""  # of a log record: the name of the tool that it is about
     lasted: int = 0  # of a log record: how long took what it is about, in nanoseconds
     tries: int = 0  # of a model call: how often it was sent
-    compacted: bool = False  # of a model call: the provider shortened the context
+    # Of a model call: the provider shortened the context. Of a frame of our own export: it is a compaction.
+    compacted: bool = False
 
     @property
     def home(self) -> str:

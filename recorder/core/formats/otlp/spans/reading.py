@@ -139,6 +139,8 @@ def _read_export(digest: Digest, attributes: Fields) -> None:
     digest.outcome = identifier(first_text(attributes, ("loopscope.outcome",))) or digest.outcome
     if failed is False:
         digest.error = ""
+    if digest.kind == "frame" and attributes.get("loopscope.compaction") is True:
+        digest.compacted = True
 
 
 def _read_record(item: Item, body: Fields) -> None:
