@@ -123,7 +123,7 @@ class Client(ScopeFactory):
         }
         if self._closed:
             log.warning("a score was not recorded: the client is closed")
-        elif not self._scores.append(line_of(body)):
+        elif not self._append_score(line_of(body)):
             log.warning("a score was not recorded: the spool is full")
 
     def forward(self, line: bytes) -> bool:
@@ -267,9 +267,15 @@ class Client(ScopeFactory):
             return False
         if len(line) > LINE_BYTES:
             line = shortened(line, LINE_BYTES)
+        return self._append(line, kind, place)
+
+    def _append(self, line: bytes, kind: str, place: tuple[str, str] | None) -> bool:
         is_appended = self._locked.spool.append(line, kind, place)
         self._sender.wake()
         return is_appended
+
+    def _append_score(self, line: bytes) -> bool:
+        return self._scores.append(line)
 
     def _open(self) -> None:
         self._locked, root = self._spool()

@@ -93,5 +93,9 @@ def _now() -> int:
 def last_answer(found: Sequence[Message]) -> str:
     """Return the text of the last answer among messages, empty when there is none."""
     answers = [message for message in found if message.get("role") == "assistant"]
-    content = blocks(answers[-1].get("content")) if answers else []
-    return "\n".join(text_of(block.get("text")) for block in content if block.get("type") == "text")
+    return text_in(answers[-1].get("content")) if answers else ""
+
+
+def text_in(content: object) -> str:
+    """Return the text of content blocks, a line each."""
+    return "\n".join(text_of(block.get("text")) for block in blocks(content) if block.get("type") == "text")

@@ -13,6 +13,7 @@ from loopscope_client.scopes.groups import Group
 from loopscope_client.scopes.loops import Loop, SubAgent
 from loopscope_client.scopes.tools import Tool
 from loopscope_client.scopes.turns import Turn
+from loopscope_client.testing import MemoryClient
 from recorder.core.formats.native import parse
 from tests.support.wait import LONGEST_S
 
@@ -25,10 +26,11 @@ INTERNAL = {"message_ended", "turn_began", "turn_ended", "called", "returned"}
 def public_docstrings():
     """Return the docstring of each public class, method and property, by its name."""
     found = {}
-    for owner in [*EXPORTED, *BLOCKS]:
+    for owner in [*EXPORTED, *BLOCKS, MemoryClient]:
         found[owner.__name__] = owner.__doc__
         for name, member in inspect.getmembers(owner):
-            if name.startswith("_") or name in INTERNAL:
+            is_known = owner is MemoryClient and hasattr(Client, name)
+            if name.startswith("_") or name in INTERNAL or is_known:
                 continue
             if inspect.isfunction(member):
                 found[member.__qualname__] = member.__doc__
