@@ -55,21 +55,12 @@ class StartedLoops:
 
 
 @dataclass(slots=True)
-class LoopIndexes:
-    """Indexes by which a loop is removed. Loops withdrawn since are in them."""
-
-    children: dict[Loop, list[Loop]]
-    sessions_below: dict[Loop, list[Session]]
-    started: dict[Session, StartedLoops]
-
-
-@dataclass(slots=True)
 class Withdrawals:
-    """The loops that consecutive events withdraw: what takes a pass over the state is done once for all."""
+    """The loops that consecutive events withdraw: what takes a pass over a session is done once for all."""
 
     loops: set[Loop] = field(default_factory=set)
     awaited: set[tuple[Session, str]] = field(default_factory=set)  # sessions and ids of parents
-    indexes: LoopIndexes | None = None  # made when the first loop is removed
+    started: dict[Session, StartedLoops] = field(default_factory=dict)  # of sessions that lost a loop
 
 
 @dataclass(slots=True)

@@ -54,6 +54,10 @@ class State:
     prices: PriceBook = field(default_factory=dict)
     config_count: int = 0  # of the project: it gives the next colour
 
+    loops: dict[Session, dict[Loop, None]] = field(default_factory=dict)
+    children: dict[Loop, list[Loop]] = field(default_factory=dict)  # some may have another parent since
+    sessions_below: dict[Loop, list[Session]] = field(default_factory=dict)  # as above
+    refs_of_loop: dict[Loop, list[ChildRef]] = field(default_factory=dict)
     running_loops: dict[int, dict[Loop, None]] = field(default_factory=dict)  # by producer
     last_turns: dict[Loop, Turn] = field(default_factory=dict)
     turns_without_usage: dict[Loop, dict[int, Turn]] = field(default_factory=dict)  # ended; by turn_index
@@ -90,7 +94,7 @@ class State:
                 self._add_loop(record)
             case Session() | ChildRef() | EventRecord() | ModelConfig():
                 self._index(record, LOOKUPS_OF[type(record)])
-                self.config_count += type(record) is ModelConfig
+                self._index_references(record)
             case Compaction():
                 if record.state == "running":
                     self.running_compactions[record.loop] = record
@@ -108,6 +112,12 @@ class State:
                 pass
             case _:
                 assert_never(record)
+
+    def put_below(self, parent: Loop, child: Loop | Session) -> None:
+        """Make a loop the parent of another one of its session, or of a session that it spawned."""
+        if child.parent is not parent:
+            child.parent = parent
+            self._index_child(child)
 
     def find_loop(self, producer: int, loop_id: str) -> Loop | None:
         """Return the run of a loop id that this producer started last, else the one that started last."""
@@ -146,11 +156,9 @@ class State:
         """Find the latest ends anew of all sessions that lost one, in one pass."""
         for session in self._ends_taken_back:
             self._latest_ends.pop(session, None)
-        for (session, _), runs in self.runs.items():
-            if session in self._ends_taken_back:
-                for ended_at in (loop.ended_at for loop in runs):
-                    if ended_at is not None:
-                        self.note_end(session, ended_at)
+            for ended_at in (loop.ended_at for loop in self.loops.get(session, ())):
+                if ended_at is not None:
+                    self.note_end(session, ended_at)
         self._ends_taken_back.clear()
 
     def index_started(self, loop: Loop) -> None:
@@ -162,12 +170,30 @@ class State:
 
     def _add_loop(self, loop: Loop) -> None:
         self._index(loop, _OF_ALL_LOOPS)
+        self.loops.setdefault(loop.session, {})[loop] = None
+        self._index_child(loop)
         if loop.ended_at is not None:
             self.note_end(loop.session, loop.ended_at)
         if loop.group is not None:
             self.branches.setdefault(loop.group, []).append(loop)
         if loop.status != "pending":
             self.index_started(loop)
+
+    def _index_references(self, record: Session | ChildRef | EventRecord | ModelConfig) -> None:
+        if isinstance(record, Session):
+            self._index_child(record)
+        elif isinstance(record, ChildRef):
+            self.refs_of_loop.setdefault(record.loop, []).append(record)
+        elif isinstance(record, ModelConfig):
+            self.config_count += 1
+
+    def _index_child(self, child: Loop | Session) -> None:
+        if child.parent is None:
+            return
+        if isinstance(child, Loop):
+            self.children.setdefault(child.parent, []).append(child)
+        else:
+            self.sessions_below.setdefault(child.parent, []).append(child)
 
     def _add_approval(self, approval: Approval) -> None:
         self.open_approvals.setdefault(approval.session, []).append(approval)

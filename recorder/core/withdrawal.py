@@ -4,8 +4,8 @@ The loop's own records are deleted and its figures are subtracted from its sessi
 one that has not started, so that its next start continues under the same primary key; one that is gone is
 deleted too. Lines stay in their session.
 
-Cost: events that follow each other may withdraw as many loops as a trace has. What takes a pass over the
-state is done once for all of them: `_indexes_of` finds what refers to loops, `settle` forgets what they said.
+Cost: what refers to a loop, and constant time but for `_started`, which sorts the loops of a session. Events
+that follow each other may withdraw as many loops as a trace has: it is done once for all of them.
 
 Invariant: withdrawing the events of a loop and feeding others leads to the records that the others alone
 lead to, apart from primary keys and the counters of lines.
@@ -13,18 +13,11 @@ lead to, apart from primary keys and the counters of lines.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from dataclasses import MISSING, fields
 
 from recorder.core.changes import LoopCleared, SessionMoved
-from recorder.core.context import (
-    NO_PLACEMENT,
-    EventContext,
-    LoopIndexes,
-    Placement,
-    StartedLoops,
-    Withdrawals,
-)
+from recorder.core.context import NO_PLACEMENT, EventContext, Placement, StartedLoops, Withdrawals
 from recorder.core.events import LoopWithdrawn
 from recorder.core.handlers import sessions
 from recorder.core.records import Loop, Session
@@ -86,8 +79,14 @@ def settle(context: EventContext) -> None:
     if withdrawn is None:
         return
     state = context.state
-    for index in (state.unlinked_refs, state.unlinked_refs_of_session, state.refs_of_child):
-        for refs in index.values():
+    said = [ref for loop in withdrawn.loops for ref in state.refs_of_loop.pop(loop, ())]
+    loop_ids = {ref.child_loop_id for ref in said}
+    for index, keys in (
+        (state.unlinked_refs, loop_ids),
+        (state.refs_of_child, loop_ids),
+        (state.unlinked_refs_of_session, {ref.child_session_id for ref in said}),
+    ):
+        for refs in (index[key] for key in keys if key in index):
             refs[:] = [ref for ref in refs if ref.loop not in withdrawn.loops]
     for key in withdrawn.awaited:
         waiting = state.loops_awaiting_parent.get(key, [])
@@ -151,13 +150,13 @@ def _remove(context: EventContext, session: Session, loop: Loop, moved_to: str |
         del state.latest_of_producer[loop.producer, loop.loop_id]
     if session.head is loop:
         session.head = None
+    del state.loops[session][loop]
     withdrawn = context.withdrawals or _note(context, loop)
-    indexes = withdrawn.indexes = withdrawn.indexes or _indexes_of(state)
-    _unlink(state, loop, withdrawn, indexes)
+    _unlink(state, loop, withdrawn)
     context.remove(loop)
     if session.loops:
-        if (started := indexes.started.get(session)) is not None:
-            _describe_again(session, started)
+        if session.head is None or not session.agent_id or not session.title:
+            _describe_again(session, _started(state, session, withdrawn))
         sessions.update_status(session)
         return
     into = state.sessions.get(moved_to or "")
@@ -171,42 +170,30 @@ def _remove(context: EventContext, session: Session, loop: Loop, moved_to: str |
     context.touch(into)
 
 
-def _indexes_of(state: State) -> LoopIndexes:
-    """Return indexes of what refers to the loops that are loaded, in one pass."""
-    children: dict[Loop, list[Loop]] = defaultdict(list)
-    started: dict[Session, list[Loop]] = defaultdict(list)
-    for loop in (loop for runs in state.runs.values() for loop in runs):
-        if loop.parent is not None:
-            children[loop.parent].append(loop)
-        if loop.started_at is not None and not _is_withdrawn(loop):
-            started[loop.session].append(loop)
-    below: dict[Loop, list[Session]] = defaultdict(list)
-    for session in state.sessions.values():
-        if session.parent is not None:
-            below[session.parent].append(session)
-    return LoopIndexes(children, below, {session: _in_order(loops) for session, loops in started.items()})
-
-
-def _in_order(loops: list[Loop]) -> StartedLoops:
-    loops.sort(key=lambda loop: (loop.started_at, loop.loop_id))
-    return StartedLoops(
-        deque(loops),
-        deque(loop for loop in loops if loop.title),
-        deque(loop for loop in loops if loop.role == "normal"),
-    )
+def _started(state: State, session: Session, withdrawn: Withdrawals) -> StartedLoops:
+    """Return the loops of a session that have started, of those that are loaded."""
+    if session not in withdrawn.started:
+        loops = [each for each in state.loops[session] if each.started_at and not _is_withdrawn(each)]
+        loops.sort(key=lambda loop: (loop.started_at, loop.loop_id))
+        withdrawn.started[session] = StartedLoops(
+            deque(loops),
+            deque(loop for loop in loops if loop.title),
+            deque(loop for loop in loops if loop.role == "normal"),
+        )
+    return withdrawn.started[session]
 
 
 def _is_withdrawn(loop: Loop) -> bool:
     return loop.status == "pending"
 
 
-def _unlink(state: State, loop: Loop, withdrawn: Withdrawals, indexes: LoopIndexes) -> None:
+def _unlink(state: State, loop: Loop, withdrawn: Withdrawals) -> None:
     """Let what is linked to a removed loop wait again for the loops that it names, as it is stored."""
-    for child in (child for child in indexes.children.get(loop, ()) if child.parent is loop):
+    for child in (child for child in state.children.pop(loop, ()) if child.parent is loop):
         child.parent = None
         if child.parent_loop_id is not None and child.parent_loop_id != child.loop_id:
             state.loops_awaiting_parent.setdefault((child.session, child.parent_loop_id), []).append(child)
-    for session in (below for below in indexes.sessions_below.get(loop, ()) if below.parent is loop):
+    for session in (below for below in state.sessions_below.pop(loop, ()) if below.parent is loop):
         session.parent = None
         if session.parent_loop_id:
             state.sessions_awaiting_parent.setdefault(session.parent_loop_id, []).append(session)

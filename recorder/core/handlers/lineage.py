@@ -53,8 +53,9 @@ def link_parent(context: EventContext, loop: Loop) -> None:
     parent_id, session = loop.parent_loop_id, loop.session
     if parent_id is None:
         return
-    loop.parent = find_parent(context.state, loop, parent_id)
-    if loop.parent is not None:
+    parent = find_parent(context.state, loop, parent_id)
+    if parent is not None:
+        context.state.put_below(parent, loop)
         return
     if parent_id == loop.loop_id:
         context.anomaly("self_parent", "The loop names itself as its parent.", session, loop)
@@ -122,7 +123,7 @@ def link_run(context: EventContext, loop: Loop) -> None:
     refs = context.state.refs_of_child.get(loop.parent_loop_id or "", ())
     own = [each for each in context.state.refs_of_child.get(loop.loop_id, ()) if each.child is loop]
     if own:  # the loop starts again after it was withdrawn
-        _put_below(own[0].loop, loop)
+        _put_below(context, own[0].loop, loop)
     elif ref := next((each for each in refs if each.loop.session is loop.session), None):
         _link_to_run(context, ref, loop)
 
@@ -202,10 +203,10 @@ def _is_known(context: EventContext, ref: ChildRef) -> bool:
 
 
 def _add_ref(context: EventContext, ref: ChildRef, child: Loop | None) -> None:
-    context.add(ref)
     ref.loop.session.sub_agents += 1
     if child is not None:
         _link(context, ref, child)
+    context.add(ref)  # as linked: else it would be among those that wait for their loops
 
 
 def _link(context: EventContext, ref: ChildRef, child: Loop) -> None:
@@ -221,7 +222,7 @@ def _link(context: EventContext, ref: ChildRef, child: Loop) -> None:
     if child.session is not ref.loop.session:
         _set_spawn_from_ref(context, child.session, ref)
     elif is_provisional or (child.parent is None and child.parent_loop_id is None):
-        _put_below(ref.loop, child)
+        _put_below(context, ref.loop, child)
     else:
         _describe_by(ref.loop, child)
     for record in (ref, child, child.session):
@@ -246,9 +247,9 @@ def _is_provisional(child: Loop) -> bool:
 def _adopt(context: EventContext, loop: Loop, child: Loop) -> None:
     """Put a loop below the one of its session that it named, as its sub-agent or to continue it."""
     if _is_provisional(child):
-        _put_below(loop, child)
+        _put_below(context, loop, child)
     else:
-        child.parent = loop
+        context.state.put_below(loop, child)
         _clear_spawn(context, child)
     if (ref := _ref_by_child(child)) is not None:
         _add_ref(context, ref, child)  # the first one of the call: its loop starts now
@@ -256,9 +257,9 @@ def _adopt(context: EventContext, loop: Loop, child: Loop) -> None:
     context.touch(child.session)
 
 
-def _put_below(caller: Loop, child: Loop) -> None:
+def _put_below(context: EventContext, caller: Loop, child: Loop) -> None:
     """Put a sub-agent below its caller of the same session."""
-    child.parent = caller
+    context.state.put_below(caller, child)
     _describe_by(caller, child)
 
 
@@ -293,7 +294,7 @@ def _set_spawn_from_parent(context: EventContext, session: Session, parent_id: s
 
 def _link_spawn(context: EventContext, session: Session, parent: Loop | None) -> None:
     if parent is not None and not _session_descends(parent.session, session):
-        session.parent = parent
+        context.state.put_below(parent, session)
     elif session.parent is None and session.parent_loop_id:
         context.state.sessions_awaiting_parent.setdefault(session.parent_loop_id, []).append(session)
     context.touch(session)

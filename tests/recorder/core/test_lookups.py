@@ -13,6 +13,10 @@ from tests.support.checked_state import UndeclaredKeyError, declared
 from tests.support.memory_store import Play
 
 BY_RECORDS = {
+    "loops",
+    "children",
+    "sessions_below",
+    "refs_of_loop",
     "running_loops",  # by producer: of ending producers, or of a loop at hand
     "last_turns",
     "turns_without_usage",

@@ -57,6 +57,18 @@ def test_removing_twice_the_loops_takes_twice_the_work(backwards):
     assert work(80, backwards=backwards) <= 2.5 * work(40, backwards=backwards)
 
 
+def work_among_others(number):
+    """Return the work of withdrawing loops, each followed by the start of another one."""
+    play = with_sub_agents(number)
+    ids = [f"{name}{at:03}" for at in range(number) for name in "ab"]
+    pairs = [(withdrawn(f"s.{each}", is_gone=False), agent_start(f"s.n{each}", at=1)) for each in ids]
+    return count_lines(feed_derived, play, *(event for pair in pairs for event in pair))
+
+
+def test_twice_the_loops_withdrawn_among_other_events_take_twice_the_work():
+    assert work_among_others(80) <= 2.3 * work_among_others(40)
+
+
 def name(loop):
     return loop and loop.loop_id
 
