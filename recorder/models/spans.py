@@ -116,6 +116,9 @@ class CallFigures(models.Model):
             models.Index(
                 fields=("project", "request"), condition=~models.Q(request=""), name="calls_by_request"
             ),
+            models.Index(
+                fields=("project", "loop_id"), condition=models.Q(is_report=False), name="calls_by_loop"
+            ),
         )
 
 

@@ -20,6 +20,7 @@ from recorder.core.sources import OTLP
 from recorder.database import sql
 from recorder.journal import tombstones
 from recorder.journal.read import LINES, texts
+from recorder.journal.spans.reported_calls import forget_turns
 from recorder.journal.tombstones import Name
 from recorder.models import Producer, SpanKey, SpanTrace, SpanUnit
 
@@ -50,10 +51,7 @@ def forget_producers(session: int) -> Iterator[Name]:
 def forget_spans(project: int, session_id: str, loop_ids: Collection[str]) -> Iterator[Name]:
     """Delete the units of a session's spans; yield their traces and keys."""
     traces = {loop_id[:TRACE] for loop_id in loop_ids}
-    sql.write(
-        "DELETE FROM recorder_callfigures WHERE project_id = %s AND loop_id = %s",
-        [(project, loop_id) for loop_id in sorted(loop_ids) if loop_id],
-    )
+    forget_turns(project, sorted(loop_ids))
     found = SpanTrace.objects.filter(project=project, trace__in=traces, unit__isnull=False)
     for unit in SpanUnit.objects.filter(pk__in=found.values("unit")):
         yield from _forget_unit(unit, session_id)

@@ -52,8 +52,8 @@ class ReportedCalls:
         The turns of loops that are withdrawn among them are removed first.
         """
         found = list(events)
-        withdrawn = [[self._project, event["loop_id"]] for event in found if event["type"] == "LoopWithdrawn"]
-        sql.write("DELETE FROM recorder_callfigures WHERE project_id = %s AND loop_id = %s", withdrawn)
+        withdrawn = [text_field(event, "loop_id") for event in found if event["type"] == "LoopWithdrawn"]
+        forget_turns(self._project, withdrawn)
         return self._add([call for event in found if (call := _turn(event)) is not None])
 
     def of_telemetry(self, items: Iterable[Item]) -> list[Fields]:
@@ -93,9 +93,9 @@ class ReportedCalls:
             *(sql.list_param(sorted(figures)), min(near) - 2 * WITHIN_NS, max(near) + 2 * WITHIN_NS),
         )
         requests |= {call.request for call in found.values() if call.request}
-        if requests:
+        if requests:  # with the words of the condition of the index, without which SQLite does not use it
             found |= self._read(
-                f"{sql.in_list('request')} AND request <> ''", sql.list_param(sorted(requests))
+                f"{sql.in_list('request')} AND NOT (request = '')", sql.list_param(sorted(requests))
             )
         return [found[pk] for pk in sorted(found)]
 
@@ -109,6 +109,14 @@ class ReportedCalls:
             pk: Call(figures, request, at_ns, bool(is_report), loop_id, turn_index, cost_nano, pk)
             for pk, figures, request, at_ns, is_report, loop_id, turn_index, cost_nano in rows
         }
+
+
+def forget_turns(project: int, loop_ids: Iterable[str]) -> None:
+    """Remove the turns of some loops; reports, which have no loop, stay."""
+    sql.write(
+        "DELETE FROM recorder_callfigures WHERE project_id = %s AND loop_id = %s AND NOT is_report",
+        [(project, loop_id) for loop_id in loop_ids],
+    )
 
 
 def _is_one(first: Call, second: Call) -> bool:
