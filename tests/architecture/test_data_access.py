@@ -135,30 +135,12 @@ SHARED_READERS = {
     "dashboard/shared/standings/scores.py",
     "dashboard/live/streaming_text.py",
 }
-# The session page has a folder a region; these modules of a region read.
-SESSION_READERS = {
-    "conversation": {
-        "approvals_query",
-        "calls_query",
-        "folded_calls_query",
-        "lines_query",
-        "loop_end_query",
-        "turns_query",
-        "window",
-    },
-    "events": {"lookup", "loop_json"},
-    "header": {"integrity", "loop", "session"},
-    "replay": {"moment"},
-    "timeline": {"spans_query"},
-    "tree": {"group_costs", "outliers", "row_facts", "rows", "structure", "sub_agents_query"},
-}
 
 
 def may_read(file: Path) -> bool:
     return (
         "queries" in {file.stem, file.parent.name}
         or name_of(file) in SHARED_READERS
-        or ("pages/session" in name_of(file) and file.stem in SESSION_READERS.get(file.parent.name, ()))
         or "commands" in file.parts
     )
 

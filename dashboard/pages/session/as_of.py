@@ -9,10 +9,10 @@ from typing import cast
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_safe
 
-from dashboard.pages.session.header import session as header_session
+from dashboard.pages.session.header.queries import session as header_session
 from dashboard.pages.session.params import SessionParams
-from dashboard.pages.session.replay import queries as replay
-from dashboard.pages.session.replay.moment import moment
+from dashboard.pages.session.replay.queries import track_source
+from dashboard.pages.session.replay.queries.moment import moment
 from dashboard.security.access import member
 from dashboard.shared.session_state import at_moment
 from dashboard.web import links
@@ -44,12 +44,12 @@ def step(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
         raise Http404
     params, since = SessionParams.parse(request.GET), whole_number(request.GET.get("from", ""))
     by, to = request.GET.get("by", "event"), request.GET.get("to", "next")
-    if by not in replay.STEPS or to not in ("previous", "next", "first"):
+    if by not in track_source.STEPS or to not in ("previous", "next", "first"):
         raise Http404
     if to == "first":
-        found = replay.first_event(pk)
+        found = track_source.first_event(pk)
     else:
-        found = replay.step(pk, since, cast("replay.By", by), cast("replay.To", to))
+        found = track_source.step(pk, since, cast("track_source.By", by), cast("track_source.To", to))
         found = since if found is None and to == "previous" else found
     tab = "" if params.tab == "conversation" else params.tab
     return HttpResponseRedirect(links.as_of(project.slug, pk, found, tab=tab))

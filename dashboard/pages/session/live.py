@@ -37,15 +37,15 @@ from dashboard.live.viewer import PageGone
 from dashboard.pages.session import panels
 from dashboard.pages.session.context.panel_view import Contexts
 from dashboard.pages.session.context_filters import ContextParams
-from dashboard.pages.session.conversation import window
-from dashboard.pages.session.events import queries as events_queries
-from dashboard.pages.session.header import session as header_session
+from dashboard.pages.session.conversation.queries import window
+from dashboard.pages.session.events.queries import event_list
+from dashboard.pages.session.header.queries import session as header_session
 from dashboard.pages.session.params import SessionParams, Tab
 from dashboard.pages.session.recent import Recent
-from dashboard.pages.session.timeline.queries import Timelines
-from dashboard.pages.session.tree import queries as tree_queries
-from dashboard.pages.session.tree.group_costs import branches_of
-from dashboard.pages.session.tree.structure import Shape, ShapeOf
+from dashboard.pages.session.timeline.queries.timeline import Timelines
+from dashboard.pages.session.tree.queries import tree
+from dashboard.pages.session.tree.queries.group_costs import branches_of
+from dashboard.pages.session.tree.queries.structure import Shape, ShapeOf
 from dashboard.shared.costs import spawned_by
 from dashboard.web.query_params import whole_number
 
@@ -74,7 +74,7 @@ class SessionPage:
     session: int
     loop: int
     tab: Tab
-    scope: events_queries.Scope
+    scope: event_list.Scope
     first: int = 0
     last: int | None = None
     at: int | None = None  # the loop around which the tree is shown
@@ -96,8 +96,8 @@ class SessionPage:
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         """Return the panels that an invalidation makes dirty, or all of them for None. Raises PageGone."""
         if touched is None:
-            self._is_nested = tree_queries.is_nested(self.session)
-            self._related = tree_queries.related(self.session) | spawned_by(self.session)
+            self._is_nested = tree.is_nested(self.session)
+            self._related = tree.related(self.session) | spawned_by(self.session)
             self._branches, self._new_groups = branches_of(self.session), set()
             self._is_stale = is_stale_now(self.session, timezone.now())
             return self.all_panels()
@@ -230,7 +230,7 @@ class SessionPage:
             dirty.append((panels.timeline_panel(self.line), [self.session]))
         elif self.tab == "events":
             dirty.append(
-                (panels.event_panel(self.scope), events_queries.between(self.scope, self.first, self.last))
+                (panels.event_panel(self.scope), event_list.between(self.scope, self.first, self.last))
             )
         if not self.is_past:
             dirty.append((panels.TRACK, [self.session]))
@@ -328,7 +328,7 @@ def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params:
         session=session,
         loop=loop,
         tab=page.tab,
-        scope=events_queries.scope_of(session, loop, page.events),
+        scope=event_list.scope_of(session, loop, page.events),
         first=whole_number(params.get("first", "")) or 0,
         last=whole_number(params.get("last", "")),
         at=page.tree,

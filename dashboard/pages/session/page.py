@@ -14,12 +14,12 @@ from functools import cache, partial
 
 from dashboard.live.panel import Panel
 from dashboard.pages.session.context.panel_view import Contexts, with_chosen_turn
-from dashboard.pages.session.conversation import window as conversation_window
-from dashboard.pages.session.events import queries
+from dashboard.pages.session.conversation.queries import window as conversation_window
+from dashboard.pages.session.events.queries import event_list
 from dashboard.pages.session.live import SessionPage
 from dashboard.pages.session.params import SessionParams
-from dashboard.pages.session.timeline.queries import Timelines
-from dashboard.pages.session.tree.structure import Shape
+from dashboard.pages.session.timeline.queries.timeline import Timelines
+from dashboard.pages.session.tree.queries.structure import Shape
 from dashboard.web import links
 from recorder.models import Session
 
@@ -68,7 +68,7 @@ def conversation(session: Session, loop: int, params: SessionParams) -> Rendered
         session.pk,
         loop,
         params.tab,
-        queries.Scope(session.pk, loop),
+        event_list.Scope(session.pk, loop),
         window.first,
         window.later,
         params.tree,
@@ -98,8 +98,8 @@ def conversation(session: Session, loop: int, params: SessionParams) -> Rendered
 
 def listing(session: Session, loop: int, params: SessionParams) -> RenderedPage:
     """Return a page of events."""
-    scope = queries.scope_of(session.pk, loop, params.events)
-    window = queries.window(scope, before=params.before, after=params.after, around=params.around)
+    scope = event_list.scope_of(session.pk, loop, params.events)
+    window = event_list.window(scope, before=params.before, after=params.after, around=params.around)
     first, last = (window.pks[0], window.pks[-1]) if window.pks else (0, None)
     page = SessionPage(
         session.project_id,
@@ -118,7 +118,7 @@ def listing(session: Session, loop: int, params: SessionParams) -> RenderedPage:
     later = address(session, loop, params, after=window.later) if window.later is not None else ""
     newest = address(session, loop, params)
     is_last = window.later is None
-    return RenderedPage(page, _drawn(page), earlier, later, is_last=is_last, most=queries.PAGE, url=newest)
+    return RenderedPage(page, _drawn(page), earlier, later, is_last=is_last, most=event_list.PAGE, url=newest)
 
 
 def address(session: Session, loop: int, params: SessionParams, **change: int) -> str:

@@ -11,12 +11,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.comparison.turn_section import MOST
 from dashboard.pages.session import as_of, page
-from dashboard.pages.session.conversation import folded_calls_query
 from dashboard.pages.session.conversation.fold_calls import Stretch
 from dashboard.pages.session.conversation.items import raw_items
+from dashboard.pages.session.conversation.queries import folded_calls
 from dashboard.pages.session.event_filters import FILTERS, SESSION, menus
-from dashboard.pages.session.events import lookup, loop_json, queries
-from dashboard.pages.session.header import session as header_session
+from dashboard.pages.session.events.queries import event_list, lookup, loop_json
+from dashboard.pages.session.header.queries import session as header_session
 from dashboard.pages.session.params import SessionParams
 from dashboard.pages.session.responses import PLAIN, gone_if_pruned, line_or_404
 from dashboard.security.access import HtmxRequest, has, member, require, role
@@ -212,7 +212,7 @@ def loop_deltas(request: HttpRequest, project: Project, pk: int, loop: int) -> H
         or not header_session.has_loop(pk, loop)
     ):
         raise Http404
-    found = queries.deltas(queries.Scope(pk, loop), before, project.slug)
+    found = event_list.deltas(event_list.Scope(pk, loop), before, project.slug)
     context = {"id": f"session-event-{before}-deltas", "deltas": found}
     return render(request, "session/events/deltas.html", context)
 
@@ -229,11 +229,11 @@ def turn_calls(request: HttpRequest, project: Project, pk: int, loop: int, turn:
     group = Stretch(first, end)
     try:
         with as_of.viewing_as_of(found, params.at):
-            inside = folded_calls_query.group_content(pk, loop, turn, group)
+            inside = folded_calls.group_content(pk, loop, turn, group)
     except (NotOfSession, LookupError) as error:
         raise Http404 from error
     items = raw_items(inside) if params.is_raw else inside
-    context = {"id": f"{folded_calls_query.dom_id(loop, turn, group)}-inside", "items": items}
+    context = {"id": f"{folded_calls.dom_id(loop, turn, group)}-inside", "items": items}
     return render(request, "session/conversation/tool_calls.html", context)
 
 
@@ -248,7 +248,7 @@ def turn_passage(request: HttpRequest, project: Project, pk: int, loop: int, tur
     params, found = SessionParams.parse(request.GET), header_session.session_of(project.pk, pk)
     try:
         with as_of.viewing_as_of(found, params.at):
-            inside = folded_calls_query.passage_content(pk, loop, turn, first, last)
+            inside = folded_calls.passage_content(pk, loop, turn, first, last)
     except (NotOfSession, LookupError) as error:
         raise Http404 from error
     items = raw_items(inside) if params.is_raw else inside

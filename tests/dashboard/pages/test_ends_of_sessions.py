@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dashboard.pages.session.as_of import viewing_as_of
-from dashboard.pages.session.header.session import headers
+from dashboard.pages.session.header.queries.session import headers
 from dashboard.pages.sessions.params import Filters
 from dashboard.pages.sessions.queries.list import matching
 from dashboard.pages.sessions.queries.rows import rows

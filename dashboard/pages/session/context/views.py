@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from dashboard.pages.session.as_of import viewing_as_of
 from dashboard.pages.session.context import csv_export
 from dashboard.pages.session.context.queries import read
-from dashboard.pages.session.header import session as header_session
+from dashboard.pages.session.header.queries import session as header_session
 from dashboard.pages.session.params import SessionParams
 from dashboard.security.access import member
 from dashboard.security.list_exports import exports

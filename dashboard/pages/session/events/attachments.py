@@ -6,7 +6,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.pages.session.events import lookup
 from dashboard.pages.session.events.bodies import (
     Object,
     at_path,
@@ -18,6 +17,7 @@ from dashboard.pages.session.events.bodies import (
     string,
     text_of,
 )
+from dashboard.pages.session.events.queries import lookup
 from dashboard.pages.session.responses import PLAIN, gone_if_pruned, line_or_404
 from dashboard.rendering import event_paths, images, shared_page
 from dashboard.security.access import HtmxRequest, member

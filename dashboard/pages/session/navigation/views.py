@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard.pages.session import as_of
-from dashboard.pages.session.header import session as header_session
+from dashboard.pages.session.header.queries import session as header_session
 from dashboard.pages.session.navigation import queries
 from dashboard.security.access import member
 from dashboard.web import links

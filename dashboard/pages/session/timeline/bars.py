@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dashboard.pages.session.timeline.axis import Axis, Span, path
-from dashboard.pages.session.timeline.spans_query import Kind, Phase
-from dashboard.pages.session.tree.outliers import Outlier
-from dashboard.pages.session.tree.rows import LoopRow
+from dashboard.pages.session.timeline.phases import Kind, Phase
+from dashboard.pages.session.tree.queries.outliers import Outlier
+from dashboard.pages.session.tree.queries.rows import LoopRow
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.series_colours import chart_chips, series_class
 from dashboard.shared.waste.queries.marks import NO_MARKS, LoopMarks, Mark

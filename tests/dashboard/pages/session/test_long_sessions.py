@@ -4,7 +4,7 @@ import re
 from html import unescape
 
 from dashboard.pages.session.page import PAGE_BYTES
-from dashboard.pages.session.tree.queries import ROWS
+from dashboard.pages.session.tree.queries.tree import ROWS
 from recorder.models import LoopRecord, Session
 from tests.support import build
 

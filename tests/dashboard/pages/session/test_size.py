@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from dashboard.live.panel import Panel
 from dashboard.pages.session import panels
 from dashboard.pages.session.page import PAGE_BYTES
-from dashboard.pages.session.replay import queries as replay
+from dashboard.pages.session.replay.queries import track_source
 from dashboard.templatetags.cached_partial import cached_partial
 from recorder.models import EventRecord, LoopRecord, Session
 from tests.support import build
@@ -33,12 +33,12 @@ def test_a_page_reads_the_structure_of_its_tree_once(feed, session):
 def test_the_track_of_many_loops_is_drawn_from_a_sample(feed, monkeypatch):
     feed(*chain(*range(40)), build.agent_start("s.b.1"))
     whole = panels.TRACK.query([Session.objects.get().pk])
-    monkeypatch.setattr(replay, "READ", 40)
-    monkeypatch.setattr(replay, "LOOPS", 10)
-    monkeypatch.setattr(replay, "LONG", 10)
+    monkeypatch.setattr(track_source, "READ", 40)
+    monkeypatch.setattr(track_source, "LOOPS", 10)
+    monkeypatch.setattr(track_source, "LONG", 10)
     drawn = []
-    layout = replay.layout
-    monkeypatch.setattr(replay, "layout", lambda *args: drawn.append(args) or layout(*args))
+    layout = track_source.layout
+    monkeypatch.setattr(track_source, "layout", lambda *args: drawn.append(args) or layout(*args))
 
     some = panels.TRACK.query([Session.objects.get().pk])
 

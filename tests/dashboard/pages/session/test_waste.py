@@ -8,7 +8,7 @@ from django.db import connection
 from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
 
-from dashboard.pages.session.conversation import turns_query
+from dashboard.pages.session.conversation.queries import turns as turns_query
 from dashboard.pages.session.live import open_page
 from recorder.models import LoopRecord, Session, ToolCall, Turn, Waste, WastedCall
 from recorder.pubsub.invalidation import Invalidation

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from dashboard.live.viewer import PageGone
-from dashboard.pages.session.events.queries import Scope
+from dashboard.pages.session.events.queries.event_list import Scope
 from dashboard.pages.session.live import SessionPage
 from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import AuditEntry, Deletion, Membership, Project, Session

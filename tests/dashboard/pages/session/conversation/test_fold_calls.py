@@ -5,8 +5,9 @@ from html import unescape
 
 import pytest
 
-from dashboard.pages.session.conversation import fold_calls, lines_query
+from dashboard.pages.session.conversation import fold_calls
 from dashboard.pages.session.conversation.fold_calls import Stretch
+from dashboard.pages.session.conversation.queries import lines
 from recorder.models import LoopRecord, ToolCall
 from tests.support import build
 
@@ -104,9 +105,7 @@ def test_messages_between_folded_calls_are_in_their_group(feed, session, reader)
 def test_the_bodies_of_folded_calls_are_not_read(feed, session, monkeypatch):
     feed(*turn(*calls(*range(100))))
     read = []
-    monkeypatch.setattr(
-        lines_query, "texts", lambda pks, texts=lines_query.texts: read.extend(pks) or texts(pks)
-    )
+    monkeypatch.setattr(lines, "texts", lambda pks, texts=lines.texts: read.extend(pks) or texts(pks))
 
     session()
 

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.http import QueryDict
 
-from dashboard.pages.session.conversation import window
+from dashboard.pages.session.conversation.queries import window
 from dashboard.pages.session.live import open_page
 from recorder.models import LoopRecord, Turn
 from recorder.pubsub.invalidation import Invalidation

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.http import QueryDict
 
-from dashboard.pages.session.events import queries
+from dashboard.pages.session.events.queries import event_list
 from dashboard.pages.session.live import open_page
 from recorder.models import EventRecord, JournalEvent, LoopRecord, Session
 from recorder.pubsub import invalidation
@@ -161,7 +161,7 @@ def test_a_receive_time_is_marked(feed, loop):
 
 
 def test_an_event_too_large_for_a_summary_is_listed(feed, loop):
-    feed(build.agent_start(), build.message_end(message=build.user("x" * (queries.SUMMED_BYTES + 1))))
+    feed(build.agent_start(), build.message_end(message=build.user("x" * (event_list.SUMMED_BYTES + 1))))
 
     assert "too large for a summary" in loop(".1", query="?tab=events").text
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from dashboard.pages.session.tree.queries import Trees
-from dashboard.pages.session.tree.rows import rows
-from dashboard.pages.session.tree.sub_agents_query import ancestors, children
+from dashboard.pages.session.tree.queries.rows import rows
+from dashboard.pages.session.tree.queries.sub_agents import ancestors, children
+from dashboard.pages.session.tree.queries.tree import Trees
 from recorder.models import LoopRecord, Session
 from tests.dashboard.open_page import in_thread
 from tests.support import build

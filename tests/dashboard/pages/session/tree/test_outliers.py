@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.pages.session.tree import outliers
-from dashboard.pages.session.tree.outliers import LEAST_TURNS, TIMES, Measured, mean_of_others
+from dashboard.pages.session.tree.queries import outliers
+from dashboard.pages.session.tree.queries.outliers import LEAST_TURNS, TIMES, Measured, mean_of_others
 from recorder.models import LoopRecord, Turn
 from tests.support import build
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from django.db.models import Q
 
-from dashboard.pages.session.tree.group_costs import NO_COST, GroupCost, costs_of_groups
 from dashboard.pages.session.tree.layout import Mark, Node, What, window
-from dashboard.pages.session.tree.rows import LoopRow, rows
-from dashboard.pages.session.tree.structure import Shape, ShapeOf
-from dashboard.pages.session.tree.sub_agents_query import Ancestor, ChildRow, ancestors
+from dashboard.pages.session.tree.queries.group_costs import NO_COST, GroupCost, costs_of_groups
+from dashboard.pages.session.tree.queries.rows import LoopRow, rows
+from dashboard.pages.session.tree.queries.structure import Shape, ShapeOf
+from dashboard.pages.session.tree.queries.sub_agents import Ancestor, ChildRow, ancestors
 from dashboard.shared.session_state import status_of_group
 from dashboard.web import links
 from recorder.models import LoopRecord, ParallelGroupRecord, Session

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from django.db.models import QuerySet
 
 from dashboard.pages.session.tree.layout import Node, build_tree, rows
-from dashboard.pages.session.tree.sub_agents_query import children
+from dashboard.pages.session.tree.queries.sub_agents import children
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.session_state import SHOWN
 from recorder.models import LoopRecord, ParallelGroupRecord

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from dashboard.pages.session.conversation.items import Question
-from dashboard.pages.session.conversation.lines_query import ConversationLine, LineRecord
+from dashboard.pages.session.conversation.queries.lines import ConversationLine, LineRecord
 from dashboard.rendering import approvals
 from dashboard.shared.session_state import is_stale
 from recorder.models import Approval

@@ -22,9 +22,10 @@ from dashboard.live import streaming_text
 from dashboard.live.streaming_text import Block
 from dashboard.notes.queries import Entry, Marks, marks, of_turns
 from dashboard.pages.session.context.turn_words import CacheWords, cache_words
-from dashboard.pages.session.conversation import approvals_query, calls_query, folded_calls_query, lines_query
 from dashboard.pages.session.conversation.fold_messages import Address
 from dashboard.pages.session.conversation.items import Item, Question, raw_items
+from dashboard.pages.session.conversation.queries import approvals, folded_calls, lines
+from dashboard.pages.session.conversation.queries import calls as calls_query
 from dashboard.pages.session.conversation.turn import STOPS, TRIGGERS, Call, Folded, Reading
 from dashboard.pages.session.events.bodies import Body
 from dashboard.shared.compiled_query import compiled, in_list, list_param
@@ -126,7 +127,7 @@ class _Span:
         return "stale" if is_stale else self.turn.state
 
     @property
-    def turn_key(self) -> folded_calls_query.TurnKey:
+    def turn_key(self) -> folded_calls.TurnKey:
         return self.slug, self.session, self.turn.loop_id, self.turn.ordinal
 
     @property
@@ -143,7 +144,7 @@ class _Span:
         event = self.turn.end_event or self.turn.start_event
         return links.as_of(self.slug, self.session, event, loop=self.turn.loop_id) if event else ""
 
-    def holds(self, line: lines_query.LineRecord) -> bool:
+    def holds(self, line: lines.LineRecord) -> bool:
         """Return whether a line without a turn is between the previous turn and this one."""
         return line.loop == self.turn.loop_id and self.before < line.id < self.begin
 
@@ -163,8 +164,8 @@ class TurnSource:
     """Everything that a turn is rendered from, except the bodies of its lines."""
 
     span: _Span
-    inside: Sequence[lines_query.LineRecord]
-    loose: Sequence[lines_query.LineRecord]  # between the previous turn and this one
+    inside: Sequence[lines.LineRecord]
+    loose: Sequence[lines.LineRecord]  # between the previous turn and this one
     own: Sequence[Call]
     others: Sequence[Call]  # calls of the loop outside of turns
     blocks: Mapping[int, tuple[Block, ...]]
@@ -186,13 +187,13 @@ def sources(pks: Collection[int]) -> Mapping[int, TurnSource]:
     loops = {span.turn.loop_id for span in spans}
     of_turns = f"{in_list('c.turn_id')} OR ({calls_query.outside_turns()})"
     called = calls_query.calls(of_turns, list_param(pks), list_param(loops))
-    folded = folded_calls_query.folds(called, {span.turn.pk: span.turn_key for span in spans})
+    folded = folded_calls.folds(called, {span.turn.pk: span.turn_key for span in spans})
     hidden = frozenset(pk for fold in folded.values() for pk in fold.events)
     found = _lines_of(spans, pks, calls_query.events(called) - hidden, folded.values())
     streamed = streaming_text.of_turns(pks)
-    questions = approvals_query.questions_in(found)
+    questions = approvals.questions_in(found)
     owner = {pk: placed.turn for placed in called for pk in placed.call.events if pk not in hidden}
-    lines_of: dict[int | None, list[lines_query.LineRecord]] = defaultdict(list)
+    lines_of: dict[int | None, list[lines.LineRecord]] = defaultdict(list)
     for line in found:
         lines_of[line.turn or owner.get(line.id)].append(line)
     calls_of: dict[tuple[int, int | None], list[Call]] = defaultdict(list)
@@ -214,7 +215,7 @@ def sources(pks: Collection[int]) -> Mapping[int, TurnSource]:
 
 def views(found: Collection[TurnSource]) -> Mapping[int, TurnView]:
     """Return turns with all items, by primary key. One query."""
-    read = lines_query.bodies([line for source in found for line in (*source.inside, *source.loose)])
+    read = lines.bodies([line for source in found for line in (*source.inside, *source.loose)])
     return {source.span.turn.pk: _view(source, read) for source in found}
 
 
@@ -324,15 +325,15 @@ def _lines_of(
     spans: Sequence[_Span],
     pks: Collection[int],
     more: Collection[int],
-    folded: Collection[folded_calls_query.Fold],
-) -> list[lines_query.LineRecord]:
+    folded: Collection[folded_calls.Fold],
+) -> list[lines.LineRecord]:
     """Return unfolded lines of turns, lines without a turn before them, and events `more`. One query."""
     loops = list_param({span.turn.loop_id for span in spans})
     first = min((span.before for span in spans), default=0)
     last = max((span.begin for span in spans), default=0)
-    outside, left_out = folded_calls_query.outside(folded)
+    outside, left_out = folded_calls.outside(folded)
     inside = f"{in_list('e.loop_id')} AND e.id >= %s AND {in_list('e.turn_id')}{outside}"
     loose = f"{in_list('e.loop_id')} AND e.id > %s AND e.id < %s AND e.turn_id IS NULL"
     where = f"({inside}) OR ({loose}) OR {in_list('e.id')}"
     of_turns = (loops, first, list_param(pks), *left_out)
-    return lines_query.records(where, *of_turns, loops, first, last, list_param(more))
+    return lines.records(where, *of_turns, loops, first, last, list_param(more))

@@ -12,8 +12,8 @@ from django.db.models.functions import Coalesce
 
 from dashboard.live import streaming_text
 from dashboard.live.streaming_text import Block
-from dashboard.pages.session.conversation import approvals_query, calls_query, lines_query
 from dashboard.pages.session.conversation.items import Item, raw_items
+from dashboard.pages.session.conversation.queries import approvals, calls, lines
 from dashboard.pages.session.conversation.turn import Reading
 from dashboard.shared.compiled_query import compiled, in_list, list_param
 from recorder.models import LoopRecord, Turn
@@ -41,12 +41,12 @@ def tails(pks: Collection[int]) -> Mapping[int, Tail]:
     loops = _ends(pks)
     since = {loop.pk: loop.last or 0 for loop in loops}
     several = list_param(pks)
-    called = calls_query.calls(calls_query.outside_turns(), several)
+    called = calls.calls(calls.outside_turns(), several)
     outside = f"{in_list('e.loop_id')} AND e.turn_id IS NULL AND e.id > %s"
     newest = TAIL_MAX * max(len(since), 1)
-    found = lines_query.read(outside, several, min(since.values(), default=0), newest=newest)
+    found = lines.read(outside, several, min(since.values(), default=0), newest=newest)
     streamed = streaming_text.outside_turns(pks)
-    questions = approvals_query.questions_in(found)
+    questions = approvals.questions_in(found)
     tails = {}
     for loop in loops:
         bodies = [line.body for line in found if line.loop == loop.pk and line.body.id > since[loop.pk]]

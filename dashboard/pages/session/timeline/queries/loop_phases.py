@@ -13,31 +13,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import zip_longest
-from typing import Literal
 
 from django.db.models import F, Max, Min, Q
 
 from dashboard.pages.session.timeline.axis import Span
+from dashboard.pages.session.timeline.phases import Kind, Phase
 from recorder.models import Approval, Compaction, EventRecord, LoopRecord, ToolCall, Turn
 
-Kind = Literal["wait", "model", "tool", "failed", "approval", "compaction"]
 SLACK = timedelta(seconds=2)  # allowed difference between the clocks of agent and server
 RECEIVED = "journal__received_at"
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """One span with its kind, loop and turn. `is_received`: one of its bounds is a receive time."""
-
-    kind: Kind
-    loop: int
-    span: Span
-    turn: int | None = None  # its ordinal
-    pk: int = 0  # of the tool
-    name: str = ""
-    is_received: bool = False
-    is_open: bool = False
-    config: int | None = None  # of the turn, for `wait` and `model`
 
 
 @dataclass(frozen=True, slots=True)

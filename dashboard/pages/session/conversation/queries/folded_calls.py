@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from dashboard.live import streaming_text
-from dashboard.pages.session.conversation import approvals_query, calls_query, fold_calls, lines_query
-from dashboard.pages.session.conversation.calls_query import PlacedCall
+from dashboard.pages.session.conversation import fold_calls
 from dashboard.pages.session.conversation.fold_calls import Stretch
 from dashboard.pages.session.conversation.items import Group, Groups, Item
+from dashboard.pages.session.conversation.queries import approvals, calls, lines
+from dashboard.pages.session.conversation.queries.calls import PlacedCall
 from dashboard.pages.session.conversation.turn import Folded, Reading
 from dashboard.shared.compiled_query import Value, in_list, list_param
 from dashboard.web import links
@@ -63,7 +64,7 @@ def group_content(session: int, loop: int, ordinal: int, stretch: Stretch) -> Se
     Raises LookupError if there is no such group.
     """
     turn = Turn.objects.filter(loop=loop, loop__session=session, ordinal=ordinal).first()
-    own = calls_query.calls("c.turn_id = %s", turn.pk) if turn else ()
+    own = calls.calls("c.turn_id = %s", turn.pk) if turn else ()
     if turn is None or not fold_calls.is_group_of(stretch, len(own)):
         raise LookupError(ordinal)
     if not stretch.is_small:
@@ -77,11 +78,11 @@ def _read(session: int, turn: Turn, own: Sequence[PlacedCall], stretch: Stretch)
     chosen, rest = own[stretch.first : stretch.end], [*own[: stretch.first], *own[stretch.end :]]
     since, until = _begin(chosen), _begin(own[stretch.end :])
     where = f"e.turn_id = %s AND e.id >= %s AND e.id < %s AND NOT {in_list('e.id')}"
-    values = (turn.pk, since, until, list_param(calls_query.events(rest)))
-    found = lines_query.read(
+    values = (turn.pk, since, until, list_param(calls.events(rest)))
+    found = lines.read(
         f"({where}) OR {in_list('e.id')}",
         *values,
-        list_param(calls_query.events(chosen)),
+        list_param(calls.events(chosen)),
     )
     blocks = streaming_text.of_turns([turn.pk]).get(turn.pk, {})
     return Reading(
@@ -90,7 +91,7 @@ def _read(session: int, turn: Turn, own: Sequence[PlacedCall], stretch: Stretch)
         [placed.call for placed in own],
         {message: texts for message, texts in blocks.items() if since <= message < until},
         is_open=turn.state == "open",
-        questions=approvals_query.questions_in(found),
+        questions=approvals.questions_in(found),
         is_group=True,
         address=partial(links.turn_passage, own[0].slug, session, turn.loop_id, turn.ordinal),
     ).items()
@@ -108,19 +109,19 @@ def passage_content(session: int, loop: int, ordinal: int, first: int, last: int
     slug = turn.loop.session.project.slug
     address = partial(links.turn_passage, slug, session, loop, ordinal)
     begin = min(turn.start_event or first, first)
-    found = lines_query.read("e.loop_id = %s AND e.id >= %s AND e.turn_id = %s", loop, begin, turn.pk)
-    own = calls_query.calls("c.turn_id = %s", turn.pk)
+    found = lines.read("e.loop_id = %s AND e.id >= %s AND e.turn_id = %s", loop, begin, turn.pk)
+    own = calls.calls("c.turn_id = %s", turn.pk)
     if all(line.body.id != first for line in found):
         between = "e.loop_id = %s AND e.id >= %s AND e.id <= %s AND e.turn_id IS NULL"
-        found = lines_query.read(between, loop, first, last)
-        own = calls_query.calls(calls_query.outside_turns(), list_param([loop]))
+        found = lines.read(between, loop, first, last)
+        own = calls.calls(calls.outside_turns(), list_param([loop]))
     return Reading(
         slug,
         [line.body for line in found],
         [placed.call for placed in own],
         streaming_text.of_turns([turn.pk]).get(turn.pk, {}),
         is_open=turn.state == "open",
-        questions=approvals_query.questions_in(found),
+        questions=approvals.questions_in(found),
         address=address,
     ).passage(first, last)
 
@@ -128,7 +129,7 @@ def passage_content(session: int, loop: int, ordinal: int, first: int, last: int
 def _folded(turn: int, turn_key: TurnKey, own: Sequence[PlacedCall], groups: Sequence[Stretch]) -> Fold:
     hidden, shown = own[: groups[-1].end], own[groups[-1].end :]
     named = Groups(_groups(turn_key, own, groups), len(shown), len(own))
-    events = frozenset(calls_query.events(hidden) - calls_query.events(shown))
+    events = frozenset(calls.events(hidden) - calls.events(shown))
     return Fold(turn, Folded(named, _begin(shown)), _begin(hidden), events)
 
 

@@ -19,7 +19,7 @@ from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Lag, RowNumber
 
 from dashboard.pages.session.replay.track import Layout, LoopSpan, TrackEvent, layout
-from dashboard.pages.session.tree import outliers
+from dashboard.pages.session.tree.queries import outliers
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.series_colours import series_slots
 from dashboard.shared.session_state import SHOWN as SESSION_STATE

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from dashboard.pages.session.tree.rows import OF_SESSION
-from dashboard.pages.session.tree.structure import Shape, ShapeOf
+from dashboard.pages.session.tree.queries.rows import OF_SESSION
+from dashboard.pages.session.tree.queries.structure import Shape, ShapeOf
 from dashboard.rendering.shared_page import is_shared
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_diff import Setting, settings, strip

@@ -10,10 +10,11 @@ from datetime import datetime, timedelta
 from dashboard.notes.counts import NoteCount, of_turns_in
 from dashboard.pages.session.timeline.axis import LEAST, Axis, Span, axis
 from dashboard.pages.session.timeline.bars import Bars, Colours, Painter
-from dashboard.pages.session.timeline.spans_query import Kind, Phase, loop_phases
-from dashboard.pages.session.tree.outliers import NO_OUTLIERS, Outlier
-from dashboard.pages.session.tree.rows import LoopRow, rows
-from dashboard.pages.session.tree.structure import Shape, ShapeOf
+from dashboard.pages.session.timeline.phases import Kind, Phase
+from dashboard.pages.session.timeline.queries.loop_phases import loop_phases
+from dashboard.pages.session.tree.queries.outliers import NO_OUTLIERS, Outlier
+from dashboard.pages.session.tree.queries.rows import LoopRow, rows
+from dashboard.pages.session.tree.queries.structure import Shape, ShapeOf
 from dashboard.rendering.axis_ticks import TimeTick
 from dashboard.shared.config_labels import Chip
 from dashboard.shared.session_state import SHOWN as SESSION_STATE

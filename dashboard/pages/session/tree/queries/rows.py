@@ -8,8 +8,8 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from dashboard.pages.session.tree.outliers import LoopOutliers
-from dashboard.pages.session.tree.row_facts import CompactionCounts, Facts
+from dashboard.pages.session.tree.queries.outliers import LoopOutliers
+from dashboard.pages.session.tree.queries.row_facts import CompactionCounts, Facts
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import OF_LOOP, Chip
 from dashboard.shared.costs import COST, NOTHING, Cost

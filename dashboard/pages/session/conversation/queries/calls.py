@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from dashboard.pages.session.conversation import approvals_query, lines_query
 from dashboard.pages.session.conversation.items import Child, Tool
+from dashboard.pages.session.conversation.queries import approvals, lines
 from dashboard.pages.session.conversation.turn import Call, tool, with_waiting
 from dashboard.shared.compiled_query import Value, aware, in_list, list_param, select
 from dashboard.shared.session_state import SHOWN as SESSION_STATE
@@ -47,9 +47,9 @@ class PlacedCall:
 def tools(pks: Collection[int]) -> Mapping[int, Tool]:
     """Return tool calls with arguments and results, by primary key. Five queries."""
     found = calls(in_list("c.id"), list_param(pks))
-    read = [line.body for line in lines_query.read(in_list("e.id"), list_param(events(found)))]
+    read = [line.body for line in lines.read(in_list("e.id"), list_param(events(found)))]
     bodies = {body.id: body for body in read if body.pruned_on is None}
-    waiting_since = approvals_query.open_of({placed.loop for placed in found})
+    waiting_since = approvals.open_of({placed.loop for placed in found})
     return {
         placed.call.tool.pk: with_waiting(
             tool(placed.slug, placed.call, bodies), waiting_since.get((placed.loop, placed.call.tool_call_id))

@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db.models import Count, Min, QuerySet
 
 from dashboard.notes.queries import of_loops
-from dashboard.pages.session.tree import outliers
+from dashboard.pages.session.tree.queries import outliers
 from dashboard.rendering.number_format import tokens
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import answered_by, chips_of
