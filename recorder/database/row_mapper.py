@@ -13,7 +13,7 @@ from django.db import models
 
 from recorder import models as rows
 from recorder.core import records as core_records
-from recorder.database.row_codec import Column, has, written
+from recorder.database.row_codec import Column, row_writer
 from recorder.database.sql import Value, Values, aware, insert_all, read, timestamp_encoder
 from recorder.models.fields import JsonText
 
@@ -59,10 +59,9 @@ class Table:
         self._from_row = [(name, _reader(column)) for name, column in found.items()]
         self.values: Callable[[core_records.Record], tuple[Value, ...]] = attrgetter(*self.fields)
         self._usual = USUAL.get(record, {})
-        self._is_usual = has(self._usual)
-        self._write = written(found, self.links, timestamp_encoder())
+        self._write = row_writer(found, self.links, timestamp_encoder())
         varied = {name: column for name, column in found.items() if name not in self._usual}
-        self._write_usual = written(varied, self.links, timestamp_encoder())
+        self._write_usual = row_writer(varied, self.links, timestamp_encoder())
 
     def put(self, records: Sequence[core_records.Record], project: int) -> None:
         """Write records, replacing rows with their keys; the records they refer to must have keys."""
@@ -71,6 +70,9 @@ class Table:
         if len(usual) < len(records):
             others = [each for each in records if not self._is_usual(each)]
             self._insert(self._write(others), project, {})
+
+    def _is_usual(self, record: core_records.Record) -> bool:
+        return all(getattr(record, name) == value for name, value in self._usual.items())
 
     def _insert(self, values: Values, project: int, same: Mapping[str, Value]) -> None:
         columns = [column for name, column in self.columns.items() if name not in same]
