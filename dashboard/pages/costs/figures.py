@@ -161,7 +161,7 @@ def figures(
         before=before,
         chart=chart(period, _series(period, nanos, grouping.names)),
         rows=tuple(in_order(rows, params.sort)),
-        more=sum(not each.is_nothing for each in sums.values()) - len(rows),
+        more=sum(not usage.is_nothing for usage in sums.values()) - len(rows),
         ledger=ledger(by_key(usage_rows, lambda usage_row: usage_row.segment)),
         sample=grouping.sample,
     )

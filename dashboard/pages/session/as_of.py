@@ -47,9 +47,9 @@ def step(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     if by not in track_source.STEPS or to not in ("previous", "next", "first"):
         raise Http404
     if to == "first":
-        found = track_source.first_event(pk)
+        event = track_source.first_event(pk)
     else:
-        found = track_source.step(pk, since, cast("track_source.By", by), cast("track_source.To", to))
-        found = since if found is None and to == "previous" else found
+        event = track_source.step(pk, since, cast("track_source.By", by), cast("track_source.To", to))
+        event = since if event is None and to == "previous" else event
     tab = "" if params.tab == "conversation" else params.tab
-    return HttpResponseRedirect(links.as_of(project.slug, pk, found, tab=tab))
+    return HttpResponseRedirect(links.as_of(project.slug, pk, event, tab=tab))

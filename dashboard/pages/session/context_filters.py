@@ -50,7 +50,7 @@ class ContextParams:
 
     def pairs(self, **changes: str | int) -> dict[str, str | int]:
         """Return the parameters as a link has them, with `changes`; those at their default are left out."""
-        found: dict[str, str | int] = {
+        pairs: dict[str, str | int] = {
             "tab": "context",
             "scope": self.scope or "",
             "turn": self.turn or "",
@@ -60,4 +60,4 @@ class ContextParams:
             "call": self.call,
             "rows": "all" if self.is_whole else "",
         }
-        return {name: value for name, value in (found | changes).items() if value != ""}
+        return {name: value for name, value in (pairs | changes).items() if value != ""}

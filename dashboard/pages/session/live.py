@@ -138,12 +138,12 @@ class SessionPage:
         self._unmarked.add(touched, self.session)
         if self.session not in touched.wastes:
             return []
-        found = self._unmarked.take()
-        dirty: DirtyPanels = [(panels.ROW, sorted(found.loops))]
-        if found.is_reshaped:
+        unmarked = self._unmarked.take()
+        dirty: DirtyPanels = [(panels.ROW, sorted(unmarked.loops))]
+        if unmarked.is_reshaped:
             dirty = [(panels.tree_panel(self.loop, self.at), [self.session])]
         if self.loop and self.tab == "conversation":
-            turns = self._turns if found.is_reshaped else self._turns & found.turns
+            turns = self._turns if unmarked.is_reshaped else self._turns & unmarked.turns
             dirty.append((self._turn, sorted(turns)))
         elif self.loop and self.tab == "context":
             dirty.append((panels.context_panel(self.context), [self.session]))

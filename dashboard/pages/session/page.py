@@ -84,7 +84,7 @@ def conversation(session: Session, loop: int, params: SessionParams) -> Rendered
         shape=shape,
     )
     least = sum(params.turn is not None and ordinal >= params.turn - 1 for ordinal in window.ordinals)
-    parts = _drawn(page, max(least, 1))
+    parts = _draw(page, max(least, 1))
     left = len(window.ordinals) - len(parts.get("turn", window.ordinals))
     page.first = window.ordinals[left] if left > 0 else window.first
     to_loop = partial(links.loop, session.project.slug, session.pk, loop)
@@ -118,7 +118,7 @@ def listing(session: Session, loop: int, params: SessionParams) -> RenderedPage:
     later = address(session, loop, params, after=window.later) if window.later is not None else ""
     newest = address(session, loop, params)
     is_last = window.later is None
-    return RenderedPage(page, _drawn(page), earlier, later, is_last=is_last, most=event_list.PAGE, url=newest)
+    return RenderedPage(page, _draw(page), earlier, later, is_last=is_last, most=event_list.PAGE, url=newest)
 
 
 def address(session: Session, loop: int, params: SessionParams, **change: int) -> str:
@@ -126,7 +126,7 @@ def address(session: Session, loop: int, params: SessionParams, **change: int) -
     return links.loop(session.project.slug, session.pk, loop, **params.events.pairs(), **change)
 
 
-def _drawn(page: SessionPage, least: int = 1) -> Mapping[str, list[str]]:
+def _draw(page: SessionPage, least: int = 1) -> Mapping[str, list[str]]:
     """Render the panels of a page as the socket does; turns as far as there is room, at least `least`."""
     drawn: dict[str, list[str]] = {}
     wanted = {
@@ -134,14 +134,14 @@ def _drawn(page: SessionPage, least: int = 1) -> Mapping[str, list[str]]:
     }
     turns = wanted.pop("turn", None)
     for part, (panel, pks) in wanted.items():
-        drawn[part] = _rendered(panel, pks)
+        drawn[part] = _draw_panel(panel, pks)
     if turns is not None:
         used = FRAME_BYTES + sum(len(html.encode()) for htmls in drawn.values() for html in htmls)
         drawn["turn"] = _newest(*turns, least, min(PAGE_BYTES - used, TURNS_BYTES))
     return drawn
 
 
-def _rendered(panel: Panel, pks: Sequence[int]) -> list[str]:
+def _draw_panel(panel: Panel, pks: Sequence[int]) -> list[str]:
     html = panel.draw(pks)
     return [html[pk] for pk in pks if pk in html]
 

@@ -51,10 +51,10 @@ def loop(request: HtmxRequest, project: Project, pk: int, loop: int) -> HttpResp
 def _page(request: HtmxRequest, project: Project, pk: int, loop: int | None) -> HttpResponse:
     params = SessionParams.parse(request.GET)
     try:
-        found = header_session.session_of(project.pk, pk, loop or 0)
-        with as_of.viewing_as_of(found, params.at):
+        session = header_session.session_of(project.pk, pk, loop or 0)
+        with as_of.viewing_as_of(session, params.at):
             context = _context(
-                found if params.at is None else header_session.session_of(project.pk, pk), loop, params
+                session if params.at is None else header_session.session_of(project.pk, pk), loop, params
             )
     except (Session.DoesNotExist, NotOfSession) as error:
         raise Http404 from error
@@ -76,12 +76,12 @@ def _page(request: HtmxRequest, project: Project, pk: int, loop: int | None) -> 
         "may_pin": has(held, project, Right.PIN_SESSIONS),
         "may_write": has(held, project, Right.WRITE_NOTES),
         "is_selectable": params.at is None and shared_view(request) is None,
-        "rail_url": _rail_url(request, found, context["loop"], params),
+        "rail_url": _rail_url(request, session, context["loop"], params),
     }
     return render(request, "session/detail.html", context)
 
 
-def _rail_url(request: HtmxRequest, found: Session, loop: int, params: SessionParams) -> str:
+def _rail_url(request: HtmxRequest, session: Session, loop: int, params: SessionParams) -> str:
     """Return the URL of this page with the rail closed if it is open, and open if it is closed.
 
     It names the loop, as the address of the page does.
@@ -90,50 +90,50 @@ def _rail_url(request: HtmxRequest, found: Session, loop: int, params: SessionPa
     query.pop("notes", None)
     if not params.notes:
         query["notes"] = "all"
-    path = links.loop(found.project.slug, found.pk, loop).partition("?")[0] if loop else request.path
+    path = links.loop(session.project.slug, session.pk, loop).partition("?")[0] if loop else request.path
     return f"{path}?{query.urlencode()}" if query else path
 
 
-def _context(found: Session, loop: int | None, params: SessionParams) -> dict[str, Any]:
+def _context(session: Session, loop: int | None, params: SessionParams) -> dict[str, Any]:
     """Return the template context with all panels rendered; the template runs no queries."""
     if loop is None:
-        loop = header_session.default_loop(found.pk, params.at)
-    elif params.at is not None and not header_session.has_loop(found.pk, loop):
+        loop = header_session.default_loop(session.pk, params.at)
+    elif params.at is not None and not header_session.has_loop(session.pk, loop):
         loop = None
     shown = (
-        page.listing(found, loop or 0, params)
+        page.listing(session, loop or 0, params)
         if params.tab == "events"
-        else page.conversation(found, loop or 0, params)
+        else page.conversation(session, loop or 0, params)
     )
     context: dict[str, Any] = {
-        "project": found.project,
+        "project": session.project,
         "page": "sessions",
-        "session": found,
+        "session": session,
         "loop": loop or 0,
         "params": params,
         "shown": shown,
         "earlier": shown.earlier,
         "drawn": shown.drawn,
         "compared_max": MOST,
-        "downloads": _downloads(found),
-        "note_url": links.new_note(found.project.slug, found.pk, loop=loop or ""),
-        "ws_url": page.socket(found, shown, params),
+        "downloads": _downloads(session),
+        "note_url": links.new_note(session.project.slug, session.pk, loop=loop or ""),
+        "ws_url": page.socket(session, shown, params),
         "tab": "" if params.tab == "conversation" else params.tab,
         "is_followable": shown.is_last and params.tab in FOLLOWABLE and params.at is None,
     }
     if params.at is not None:
-        context |= {"moment": as_of.moment(found.pk, params.at)}
+        context |= {"moment": as_of.moment(session.pk, params.at)}
     if params.tab == "events":
-        context |= _filters(found, loop or 0, params)
+        context |= _filters(session, loop or 0, params)
     if params.tab == "json" and loop:
-        context["record"] = loop_json.document(found, loop, params.of)
-        context["head_url"] = links.loop(found.project.slug, found.pk, loop)
+        context["record"] = loop_json.document(session, loop, params.of)
+        context["head_url"] = links.loop(session.project.slug, session.pk, loop)
     return context
 
 
-def _downloads(found: Session) -> list[tuple[str, str]]:
+def _downloads(session: Session) -> list[tuple[str, str]]:
     """Return name and URL of each file that a session can be saved as; none once its bodies are pruned."""
-    if found.pruned_on is not None:
+    if session.pruned_on is not None:
         return []
     shapes = {
         "HTML, one file to read": {"as": "html"},
@@ -141,19 +141,19 @@ def _downloads(found: Session) -> list[tuple[str, str]]:
         "OpenTelemetry spans, protobuf": {"as": "otlp", "encoding": "protobuf"},
         "phi-core session, JSON": {"as": "phi-session"},
     }
-    slug, key = found.project.slug, found.session_id
+    slug, key = session.project.slug, session.session_id
     files = [(name, links.session_export(slug, key, **query)) for name, query in shapes.items()]
     return [*files, ("Recorded lines, NDJSON", links.session_lines(slug, key))]
 
 
-def _filters(found: Session, loop: int, params: SessionParams) -> dict[str, object]:
-    slug, filters = found.project.slug, params.events
-    path = links.as_of(slug, found.pk, None, loop=loop)
+def _filters(session: Session, loop: int, params: SessionParams) -> dict[str, object]:
+    slug, filters = session.project.slug, params.events
+    path = links.as_of(slug, session.pk, None, loop=loop)
     return {
         "bar": FILTERS.bar(filters, f"{path}#loop", menus(filters)),
         "loop_url": path + filters.but(scope="").query,
         "session_url": path + filters.but(scope=SESSION).query,
-        "lines_url": links.session_lines(slug, found.session_id, envelope="1" if found.pruned_on else ""),
+        "lines_url": links.session_lines(slug, session.session_id, envelope="1" if session.pruned_on else ""),
     }
 
 
@@ -164,14 +164,14 @@ def loop_record(request: HttpRequest, project: Project, pk: int, loop: int) -> H
     """Return a loop as a JSON document, or a brief of its session as text."""
     if not header_session.is_in_project(project.pk, pk) or not header_session.has_loop(pk, loop):
         raise Http404
-    params, found = SessionParams.parse(request.GET), header_session.session_of(project.pk, pk)
+    params, session = SessionParams.parse(request.GET), header_session.session_of(project.pk, pk)
     try:
-        with as_of.viewing_as_of(found, params.at):
-            text = loop_json.text(found, loop, params.of)
+        with as_of.viewing_as_of(session, params.at):
+            text = loop_json.text(session, loop, params.of)
     except (NotOfSession, LoopRecord.DoesNotExist) as error:
         raise Http404 from error
     after: Json = {"as": params.of, "loop": header_session.loop_id(loop)}
-    audit.record(project, actor_of(request), "session.export", found.session_id, after=after)
+    audit.record(project, actor_of(request), "session.export", session.session_id, after=after)
     return HttpResponse(text, content_type=PLAIN if params.of == "brief" else "application/json")
 
 
@@ -212,8 +212,8 @@ def loop_deltas(request: HttpRequest, project: Project, pk: int, loop: int) -> H
         or not header_session.has_loop(pk, loop)
     ):
         raise Http404
-    found = event_list.deltas(event_list.Scope(pk, loop), before, project.slug)
-    context = {"id": f"session-event-{before}-deltas", "deltas": found}
+    deltas = event_list.deltas(event_list.Scope(pk, loop), before, project.slug)
+    context = {"id": f"session-event-{before}-deltas", "deltas": deltas}
     return render(request, "session/events/deltas.html", context)
 
 
@@ -225,10 +225,10 @@ def turn_calls(request: HttpRequest, project: Project, pk: int, loop: int, turn:
     first, end = (whole_number(request.GET.get(name, "")) for name in ("first", "end"))
     if not header_session.is_in_project(project.pk, pk) or first is None or end is None:
         raise Http404
-    params, found = SessionParams.parse(request.GET), header_session.session_of(project.pk, pk)
+    params, session = SessionParams.parse(request.GET), header_session.session_of(project.pk, pk)
     group = Stretch(first, end)
     try:
-        with as_of.viewing_as_of(found, params.at):
+        with as_of.viewing_as_of(session, params.at):
             inside = folded_calls.group_content(pk, loop, turn, group)
     except (NotOfSession, LookupError) as error:
         raise Http404 from error
@@ -245,9 +245,9 @@ def turn_passage(request: HttpRequest, project: Project, pk: int, loop: int, tur
     first, last = (whole_number(request.GET.get(name, "")) for name in ("first", "last"))
     if not header_session.is_in_project(project.pk, pk) or first is None or last is None:
         raise Http404
-    params, found = SessionParams.parse(request.GET), header_session.session_of(project.pk, pk)
+    params, session = SessionParams.parse(request.GET), header_session.session_of(project.pk, pk)
     try:
-        with as_of.viewing_as_of(found, params.at):
+        with as_of.viewing_as_of(session, params.at):
             inside = folded_calls.passage_content(pk, loop, turn, first, last)
     except (NotOfSession, LookupError) as error:
         raise Http404 from error
@@ -262,15 +262,15 @@ def pin(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Exclude a session from retention pruning, or include it again when `pinned` is empty."""
     user = require(request, project, Right.PIN_SESSIONS)
     try:
-        found = header_session.session_of(project.pk, pk)
+        session = header_session.session_of(project.pk, pk)
     except Session.DoesNotExist as error:
         raise Http404 from error
     is_pinned = bool(request.POST.get("pinned"))
     with transaction.atomic():
         if is_pinned:
-            retention_pins.pin(found, user.get_username())
+            retention_pins.pin(session, user.get_username())
         else:
-            retention_pins.unpin(found)
+            retention_pins.unpin(session)
         action: audit.Action = "session.pin" if is_pinned else "session.unpin"
-        audit.record(project, actor_of(request), action, found.session_id)
+        audit.record(project, actor_of(request), action, session.session_id)
     return redirect(links.session(project.slug, pk))

@@ -146,8 +146,8 @@ def _by_config(usage_data: _UsageData) -> Grouping:
         for pk, chip in labels.items()
     }
     names = {key: named.get(key, UNKNOWN_NAME) if isinstance(key, int) else UNKNOWN_NAME for key in shown}
-    found = durations.of_configs(usage_data.project.pk, list(labels), usage_data.ended, usage_data.scope)
-    return Grouping(_config, names, _times(found, lambda each: each.config), SAMPLE_OF_CONFIG)
+    newest = durations.of_configs(usage_data.project.pk, list(labels), usage_data.ended, usage_data.scope)
+    return Grouping(_config, names, _times(newest, lambda duration: duration.config), SAMPLE_OF_CONFIG)
 
 
 def _by_model(usage_data: _UsageData) -> Grouping:
@@ -159,16 +159,16 @@ def _by_model(usage_data: _UsageData) -> Grouping:
 
     shown = usage_data.shown(of)
     named = [pk for pk, model in models.items() if model in shown]
-    found = durations.of_configs(usage_data.project.pk, named, usage_data.ended, usage_data.scope)
-    times = _times(found, lambda each: models[each.config or 0])
-    names = _coloured(shown, lambda model: usage_data.params.only("model", model))
+    newest = durations.of_configs(usage_data.project.pk, named, usage_data.ended, usage_data.scope)
+    times = _times(newest, lambda duration: models[duration.config or 0])
+    names = _coloured_names(shown, lambda model: usage_data.params.only("model", model))
     return Grouping(of, names, times, SAMPLE_OF_CONFIG)
 
 
 def _by_agent(usage_data: _UsageData) -> Grouping:
-    found = durations.of_newest(usage_data.project.pk, usage_data.ended, usage_data.scope)
-    names = _coloured(usage_data.shown(_agent), lambda agent: usage_data.params.only("agent", agent))
-    return Grouping(_agent, names, _times(found, lambda each: each.agent), SAMPLE_OF_PROJECT)
+    newest = durations.of_newest(usage_data.project.pk, usage_data.ended, usage_data.scope)
+    names = _coloured_names(usage_data.shown(_agent), lambda agent: usage_data.params.only("agent", agent))
+    return Grouping(_agent, names, _times(newest, lambda duration: duration.agent), SAMPLE_OF_PROJECT)
 
 
 def _by_session(usage_data: _UsageData) -> Grouping:
@@ -180,17 +180,17 @@ def _by_session(usage_data: _UsageData) -> Grouping:
         for index, pk in enumerate(shown)
         if isinstance(pk, int) and pk in titles
     }
-    found = durations.of_newest_whole(usage_data.project.pk, usage_data.ended, usage_data.scope)
-    times = _times(found, lambda each: each.session)
+    newest = durations.of_newest_whole(usage_data.project.pk, usage_data.ended, usage_data.scope)
+    times = _times(newest, lambda duration: duration.session)
     return Grouping(_session, names | {0: Name("other sessions", OTHERS)}, times, SAMPLE_OF_PROJECT)
 
 
 _GROUPINGS = {"config": _by_config, "model": _by_model, "agent": _by_agent, "session": _by_session}
 
 
-def _times(found: Iterable[Duration], of: Callable[[Duration], Key]) -> Mapping[Key, Times]:
+def _times(newest: Iterable[Duration], of: Callable[[Duration], Key]) -> Mapping[Key, Times]:
     """Return the percentiles of durations by key."""
-    by_key = durations.grouped((of(each), each.ms) for each in found)
+    by_key = durations.grouped((of(duration), duration.ms) for duration in newest)
     rank = durations.percentile
     return {key: Times(rank(values, 50), rank(values, 95)) for key, values in by_key.items()}
 
@@ -207,7 +207,7 @@ def _session(usage_row: UsageRow) -> Key:
     return usage_row.session
 
 
-def _coloured(keys: Collection[Key], link: Callable[[str], str]) -> dict[Key, Name]:
+def _coloured_names(keys: Collection[Key], link: Callable[[str], str]) -> dict[Key, Name]:
     """Return names that link to the page filtered by that key; the colour follows the position."""
     return {
         key: Name(str(key), _colour(index), href=link(str(key))) if key else UNKNOWN_NAME

@@ -39,14 +39,14 @@ def most_expensive(project: int, scope: Scope, period: Period, count: int) -> li
 
 def of_sessions(project: int, scope: Scope, period: Period, sessions: Collection[int]) -> list[UsageRow]:
     """Return the usage of some sessions of a scope, each by bar and segment. Two queries."""
-    found = queries.sums(project, scope, span(period), ("segment", "session"), _stamp(period), sessions)
-    return _rows(found, period)
+    sum_rows = queries.sums(project, scope, span(period), ("segment", "session"), _stamp(period), sessions)
+    return _rows(sum_rows, period)
 
 
 def of_selection(project: int, scope: Scope, period: Period) -> list[UsageRow]:
     """Return the usage of selection without a recorded judge loop, in the segment "judge". One query."""
-    found = queries.of_selection(project, scope, span(period))
-    return [UsageRow(UsageTotals(**found), segment="judge")] if found["unpriced"] else []
+    sums = queries.of_selection(project, scope, span(period))
+    return [UsageRow(UsageTotals(**sums), segment="judge")] if sums["unpriced"] else []
 
 
 def span(period: Period) -> durations.Period:
@@ -58,7 +58,7 @@ def _stamp(period: Period) -> type[Day]:
     return Hour if period.is_hourly else Day
 
 
-def _rows(found: Collection[Mapping[str, Any]], period: Period) -> list[UsageRow]:
+def _rows(sum_rows: Collection[Mapping[str, Any]], period: Period) -> list[UsageRow]:
     bars = period.bar_indexes()
     return [
         UsageRow(
@@ -69,7 +69,7 @@ def _rows(found: Collection[Mapping[str, Any]], period: Period) -> list[UsageRow
             row.get("agent", ""),
             row.get("session", 0),
         )
-        for row in found
+        for row in sum_rows
     ]
 
 

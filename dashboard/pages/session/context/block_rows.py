@@ -74,7 +74,7 @@ def usd(nano: int) -> str:
 def matching(reading: Reading) -> list[BlockRow]:
     """Return the blocks that the filters of the page match, by carried cost, or tokens without prices."""
     params, needle = reading.params, reading.params.q.casefold()
-    found = [
+    blocks = [
         block
         for block in reading.ledger.blocks
         if params.includes(block.kind)
@@ -83,15 +83,15 @@ def matching(reading: Reading) -> list[BlockRow]:
             not needle or any(needle in text.casefold() for text in (block.name, block.detail, block.server))
         )
     ]
-    return found if reading.has_costs else sorted(found, key=lambda block: -block.tokens * block.calls)
+    return blocks if reading.has_costs else sorted(blocks, key=lambda block: -block.tokens * block.calls)
 
 
 def block_rows(reading: Reading) -> BlockRows:
     """Return the rows of a page: the dearest MOST, or MOST_WHOLE when all are asked for."""
     params, blocks = reading.params, reading.ledger.blocks
     is_filtered = bool(params.q or params.kind or params.call)
-    found = matching(reading)
-    rows = [_row(reading, block) for block in found] if is_filtered else _folded(reading, found)
+    matched = matching(reading)
+    rows = [_row(reading, block) for block in matched] if is_filtered else _ledger_rows(reading, matched)
     rows.sort(key=lambda row: -(row.nano if reading.has_costs else row.carried_tokens))
     shown, rest = rows[: (most := MOST_WHOLE if params.is_whole else MOST)], rows[most:]
     return BlockRows(
@@ -104,11 +104,11 @@ def block_rows(reading: Reading) -> BlockRows:
         blocks=len(blocks),
         tokens=sum(block.tokens for block in blocks),
         carried_tokens=sum(block.tokens * block.calls for block in blocks),
-        filtered=len(found) if is_filtered else None,
+        filtered=len(matched) if is_filtered else None,
     )
 
 
-def _folded(reading: Reading, blocks: Iterable[BlockRow]) -> list[LedgerRow]:
+def _ledger_rows(reading: Reading, blocks: Iterable[BlockRow]) -> list[LedgerRow]:
     of_kind: dict[str, list[BlockRow]] = {kind: [] for kind in FOLDED}
     rows = []
     for block in blocks:

@@ -100,10 +100,10 @@ def film(reading: Reading, chosen: int) -> Film:
         first=first,
         calls=shown,
         series=series,
-        paths=_stacked(series, scale, gap),
-        derived=_derived(shown, scale, gap),
+        paths=_series_paths(series, scale, gap),
+        derived=_derived_path(shown, scale, gap),
         chains=_chains(reading, shown),
-        missed=_missed(shown, gap),
+        missed=_missed_path(shown, gap),
         hits=_hits(shown, gap),
         lines=lines,
         limits=limits,
@@ -137,26 +137,26 @@ def _lines(highest: int) -> list[GridLine]:
     return [GridLine(round(HEIGHT - n * rise, 1), amount) for n, amount in enumerate(amounts)]
 
 
-def _stacked(series: Sequence[Series], scale: float, gap: int) -> list[tuple[str, str]]:
+def _series_paths(series: Sequence[Series], scale: float, gap: int) -> list[tuple[str, str]]:
     """Return class and path of each series, in the order in which they are painted."""
     if not gap:
-        upto = [0] * max((len(each.values) for each in series), default=0)
+        upto = [0] * max((len(band.values) for band in series), default=0)
         outlines = []
-        for each in series:
-            upto = [below + value for below, value in zip(upto, each.values, strict=True)]
-            outlines.append((each.css, _outline([value * scale for value in upto])))
+        for band in series:
+            upto = [below + value for below, value in zip(upto, band.values, strict=True)]
+            outlines.append((band.css, _outline([value * scale for value in upto])))
         return outlines[::-1]
-    base = [0.0] * max((len(each.values) for each in series), default=0)
-    found = []
-    for each in series:
+    base = [0.0] * max((len(band.values) for band in series), default=0)
+    paths = []
+    for band in series:
         bars = []
-        for n, value in enumerate(each.values):
+        for n, value in enumerate(band.values):
             if value:
                 bars.append((n, value * scale, base[n]))
                 base[n] += value * scale
         if bars:
-            found.append((each.css, _path(bars, gap)))
-    return found
+            paths.append((band.css, _path(bars, gap)))
+    return paths
 
 
 def _outline(heights: Sequence[float], bottom: float = HEIGHT) -> str:
@@ -179,12 +179,13 @@ def _number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _derived(shown: Sequence[CallRow], scale: float, gap: int) -> str:
+def _derived_path(shown: Sequence[CallRow], scale: float, gap: int) -> str:
     """Return the path over the bars of calls whose requests are not recorded; "" if all are."""
     heights = [0 if call.is_recorded else _size(call) * scale for call in shown]
     if not any(heights):
         return ""
-    return _path([(n, each, 0) for n, each in enumerate(heights) if each], gap) if gap else _outline(heights)
+    bars = [(n, height, 0) for n, height in enumerate(heights) if height]
+    return _path(bars, gap) if gap else _outline(heights)
 
 
 def _hits(shown: Sequence[CallRow], gap: int) -> str:
@@ -194,12 +195,12 @@ def _hits(shown: Sequence[CallRow], gap: int) -> str:
     return _path([(n, 2, 0) for n, call in enumerate(shown) if not call.lost_tokens], 2, LOST)
 
 
-def _missed(shown: Sequence[CallRow], gap: int) -> str:
+def _missed_path(shown: Sequence[CallRow], gap: int) -> str:
     """Return the path of what was paid again: dollars on one scale, or tokens if no miss has a price."""
     has_price = any(call.lost_nano for call in shown)
     lost = [(call.lost_nano or 0) if has_price else call.lost_tokens for call in shown]
     most = max(lost, default=0)
-    return _path([(n, max(3, LOST * each / most), 0) for n, each in enumerate(lost) if each], gap, LOST)
+    return _path([(n, max(3, LOST * amount / most), 0) for n, amount in enumerate(lost) if amount], gap, LOST)
 
 
 def _chains(reading: Reading, shown: Sequence[CallRow]) -> list[tuple[str, str]]:
@@ -213,7 +214,7 @@ def _chains(reading: Reading, shown: Sequence[CallRow]) -> list[tuple[str, str]]
 
 
 def _cuts(reading: Reading, shown: Sequence[CallRow], first: int) -> list[Cut]:
-    found: list[Cut] = []
+    cuts: list[Cut] = []
     before: dict[int, CallRow] = {}
     for n, call in enumerate(reading.ledger.calls[: first + len(shown)]):
         earlier, before[call.chain] = before.get(call.chain), call
@@ -221,9 +222,9 @@ def _cuts(reading: Reading, shown: Sequence[CallRow], first: int) -> list[Cut]:
             continue
         sizes = f"{tokens(_size(earlier))} to {tokens(_size(call))}" if earlier else ""
         percent = 100 * (n - first) / len(shown)
-        text = f"compaction {sizes}".strip() if len(found) < CUTS else ""
-        found.append(Cut(STEP * (n - first), round(percent, 2), text, percent > 70))
-    return found
+        text = f"compaction {sizes}".strip() if len(cuts) < CUTS else ""
+        cuts.append(Cut(STEP * (n - first), round(percent, 2), text, percent > 70))
+    return cuts
 
 
 def _labels(reading: Reading, shown: Sequence[CallRow]) -> list[Label]:

@@ -85,16 +85,16 @@ class Misses:
 
 def misses(reading: Reading) -> Misses:
     """Return the misses of a scope. Six queries at most, those for the one that is open."""
-    calls, found = reading.ledger.calls, reading.ledger.misses
+    calls, missed_calls = reading.ledger.calls, reading.ledger.misses
     chosen = calls[reading.chosen]
-    opened = chosen if chosen.is_miss else (found[0] if found else None)
+    opened = chosen if chosen.is_miss else (missed_calls[0] if missed_calls else None)
     verdicts = [call.verdict for call in calls]
-    lost = sum(call.lost_tokens > 0 for call in found)
+    lost = sum(call.lost_tokens > 0 for call in missed_calls)
     return Misses(
-        [_miss(reading, call, opened) for call in found[:MOST]],
-        max(0, len(found) - MOST),
+        [_miss(reading, call, opened) for call in missed_calls[:MOST]],
+        max(0, len(missed_calls) - MOST),
         lost,
-        len(found) - lost,
+        len(missed_calls) - lost,
         verdicts.count("first_call"),
         verdicts.count("append_only"),
         _autopsy(reading, opened) if opened else None,

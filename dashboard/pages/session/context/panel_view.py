@@ -77,12 +77,12 @@ class ContextView:
     @property
     def sums(self) -> Mapping[str, tuple[str, str]]:
         """Return the totals as money and as exact dollars."""
-        found = self.reading.ledger
+        ledger = self.reading.ledger
         nano = {
-            "context": found.context_nano,
-            "output": found.output_nano,
-            "undivided": found.undivided_nano,
-            "cost": found.cost_nano,
+            "context": ledger.context_nano,
+            "output": ledger.output_nano,
+            "undivided": ledger.undivided_nano,
+            "cost": ledger.cost_nano,
         }
         return {name: (money(value), usd(value)) for name, value in nano.items()}
 
@@ -135,9 +135,9 @@ class Contexts:
 
     def __call__(self, pks: Collection[int]) -> Mapping[int, ContextView]:
         """Return what the panel shows. Twenty-five queries at most for a session."""
-        return {session.pk: self._cached(session) for session in sessions(pks)}
+        return {session.pk: self._cached_view(session) for session in sessions(pks)}
 
-    def _cached(self, session: Session) -> ContextView:
+    def _cached_view(self, session: Session) -> ContextView:
         key = (session.pk, session.status, links.as_of_event(), self.loop, self.params)
         return VIEWS.get(
             session.project_id, key, lambda: _view(self.reading or read(session, self.loop, self.params))
@@ -173,11 +173,11 @@ def _view(reading: Reading) -> ContextView:
     choices = [
         Choice(name, reading.url(scope=loop or "", turn=""), loop == params.scope) for loop, name in scopes
     ]
-    visible = [each for n, each in enumerate(choices) if n <= LOOPS or each.is_chosen]
+    visible = [choice for n, choice in enumerate(choices) if n <= LOOPS or choice.is_chosen]
     view = ContextView(
         reading,
         visible,
-        [each for each in choices if each not in visible],
+        [choice for choice in choices if choice not in visible],
         [
             Choice(f"By {by}", reading.url(by="" if by == "kind" else by) + "#film", by == params.by)
             for by in GROUPINGS
@@ -219,7 +219,7 @@ def _table(reading: Reading, laid: Film) -> list[TableRow]:
             if len(reading.loops) > 1 and not reading.params.scope
             else "",
             VERDICTS.get(call.verdict, call.verdict),
-            [each.values[n] for each in laid.series],
+            [series.values[n] for series in laid.series],
             price(call.cost_nano),
             call,
         )

@@ -101,11 +101,11 @@ def read(session: Session, loop: int, params: ContextParams) -> Reading:
     is_over = at is None and session.status != "running"
     pending = _pending(session.pk, at)
 
-    def found() -> SessionLedger:
+    def read_ledger() -> SessionLedger:
         return session_ledger(session.pk, as_of=at, loops=scope, is_over=is_over)
 
     key = (session.pk, at, params.scope, is_over)
-    ledger = found() if pending else LEDGERS.get(session.project_id, key, found)
+    ledger = read_ledger() if pending else LEDGERS.get(session.project_id, key, read_ledger)
     return Reading(
         session,
         loop,
@@ -113,7 +113,7 @@ def read(session: Session, loop: int, params: ContextParams) -> Reading:
         ledger,
         loops,
         pending,
-        _called(session.pk),
+        _called_tools(session.pk),
         _windows({call.loop for call in ledger.calls}),
     )
 
@@ -128,8 +128,8 @@ def _loops(session: int, at: int | None) -> dict[int, int]:
     calls = LedgerCall.objects.filter(session=session)
     if at is not None:
         calls = calls.filter(end_event__lte=at)
-    found = dict.fromkeys(calls.order_by("end_event").values_list("loop", flat=True))
-    return {loop: n for n, loop in enumerate(found, start=1)}
+    loops = dict.fromkeys(calls.order_by("end_event").values_list("loop", flat=True))
+    return {loop: n for n, loop in enumerate(loops, start=1)}
 
 
 def _pending(session: int, at: int | None) -> int:
@@ -142,7 +142,7 @@ def _pending(session: int, at: int | None) -> int:
     return max(0, ended.count() - kept.count() - gaps.count())
 
 
-def _called(session: int) -> frozenset[str]:
+def _called_tools(session: int) -> frozenset[str]:
     calls = ToolCall.objects.filter(loop__session=session)
     return frozenset(calls.values_list("tool_name", flat=True).distinct())
 
@@ -153,10 +153,10 @@ def _windows(loops: set[int]) -> dict[int, int]:
     of_loop = list(configs)
     rows = ModelConfig.objects.filter(pk__in={config for _, config in of_loop})
     snapshots: dict[object, Json] = {**dict(rows.values_list("pk", "snapshot"))}
-    found = {}
+    windows = {}
     for loop, config in of_loop:
         snapshot = snapshots.get(config)
         size = snapshot.get("context_window") if isinstance(snapshot, dict) else None
         if isinstance(size, int) and not isinstance(size, bool) and size > 0:
-            found[loop] = size
-    return found
+            windows[loop] = size
+    return windows

@@ -42,7 +42,7 @@ class Readout:
     @property
     def spoken(self) -> str:
         """Return what a screen reader says."""
-        sent = next(each.value for each in self.figures if each.name == "Sent")
+        sent = next(figure.value for figure in self.figures if figure.name == "Sent")
         return f"Turn {self.number}, {sent} tokens, {self.words}"
 
 
@@ -52,12 +52,12 @@ def readout(reading: Reading, film: Film) -> Readout:
     call = calls[index]
     parts = [
         Figure(
-            each.name.capitalize() if each.kind else each.name,
-            exact(each.values[film.chosen]),
-            each.css,
-            reading.url(kind=each.kind, q=each.q, call="") + "#ledger" if each.kind or each.q else "",
+            series.name.capitalize() if series.kind else series.name,
+            exact(series.values[film.chosen]),
+            series.css,
+            reading.url(kind=series.kind, q=series.q, call="") + "#ledger" if series.kind or series.q else "",
         )
-        for each in reversed(film.series)
+        for series in reversed(film.series)
     ]
     totals = [
         Figure(
@@ -69,7 +69,7 @@ def readout(reading: Reading, film: Film) -> Readout:
         for name, value in zip(TOTALS, _totals(call), strict=True)
     ]
     near = [calls[n] if 0 <= n < len(calls) else None for n in (index - 1, index + 1)]
-    previous, following = (reading.url(turn=reading.number(each)) if each else "" for each in near)
+    previous, following = (reading.url(turn=reading.number(other)) if other else "" for other in near)
     return Readout(
         number=reading.number(call),
         count=len(calls),
@@ -125,7 +125,7 @@ def figures_of_all(reading: Reading, film: Film) -> str:
     loops = list(dict.fromkeys(call.loop for call in film.calls))
     words = list(dict.fromkeys(_words(call) for call in film.calls))
     of_loop, of_words = ({key: n for n, key in enumerate(keys)} for keys in (loops, words))
-    series = [each.values for each in reversed(film.series)]
+    series = [band.values for band in reversed(film.series)]
     agents = {call.loop: call for call in film.calls}
     slug, session = reading.session.project.slug, reading.session.pk
     about = {
@@ -151,10 +151,10 @@ def _words(call: CallRow) -> str:
 def _place(reading: Reading, call: CallRow) -> str:
     if len(reading.loops) < 2 or reading.params.scope:
         return ""
-    return _named(reading, call.loop, call.agent_id)
+    return _loop_name(reading, call.loop, call.agent_id)
 
 
-def _named(reading: Reading, loop: int, agent: str) -> str:
+def _loop_name(reading: Reading, loop: int, agent: str) -> str:
     return f"loop {reading.loops.get(loop, 0)}{f', {agent}' if agent else ''}"
 
 

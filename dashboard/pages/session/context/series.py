@@ -44,15 +44,15 @@ def series_of(reading: Reading, first: int, count: int) -> list[Series]:
     """Return the series of `count` calls from the index `first`, from the axis up, without empty ones."""
     calls = reading.ledger.calls[first : first + count]
     if reading.params.by == "price":
-        found = [Series(name, css, [getattr(call, field) for call in calls]) for name, css, field in PRICES]
+        stacked = [Series(name, css, [getattr(call, field) for call in calls]) for name, css, field in PRICES]
     elif reading.params.by == "tool":
-        found = _by_tool(reading, calls, first)
+        stacked = _by_tool(reading, calls, first)
     else:
-        found = [
+        stacked = [
             Series(NAMES[kind], f"block-{kind}", [call.kinds.get(kind, 0) for call in calls], kind)
             for kind in KINDS
         ]
-    return [each for each in found if any(each.values)]
+    return [series for series in stacked if any(series.values)]
 
 
 def _by_tool(reading: Reading, calls: Sequence[CallRow], first: int) -> list[Series]:
@@ -87,9 +87,9 @@ def _tokens_by_tool(reading: Reading) -> dict[str, list[int]]:
             of = steps[block.chain, block.name or "unnamed"]
             of[block.first] += block.tokens
             of[block.last + 1] -= block.tokens
-    found: dict[str, list[int]] = defaultdict(lambda: [0] * len(calls))
+    tokens: dict[str, list[int]] = defaultdict(lambda: [0] * len(calls))
     for (chain, name), changes in steps.items():
-        values, now, at = found[name], 0, sorted(changes)
+        values, now, at = tokens[name], 0, sorted(changes)
         step = 0
         for n, call in enumerate(calls):
             while step < len(at) and at[step] <= call.number:
@@ -97,4 +97,4 @@ def _tokens_by_tool(reading: Reading) -> dict[str, list[int]]:
                 step += 1
             if call.chain == chain:
                 values[n] += now
-    return found
+    return tokens

@@ -26,9 +26,9 @@ def download(request: HttpRequest, project: Project, pk: int) -> HttpResponseBas
     """Return the block ledger of a session, or of the loop `scope`, as of the event `at` if there is one."""
     params = SessionParams.parse(request.GET)
     try:
-        found = header_session.session_of(project.pk, pk)
-        with viewing_as_of(found, params.at):
-            rows = list(csv_export.rows(read(found, params.context.scope, params.context)))
+        session = header_session.session_of(project.pk, pk)
+        with viewing_as_of(session, params.at):
+            rows = list(csv_export.rows(read(session, params.context.scope, params.context)))
     except (Session.DoesNotExist, NotOfSession, Pruned) as error:
         raise Http404 from error
     return csv_response.answer(f"context-{project.slug}-{pk}", csv_export.HEADER, rows)

@@ -75,11 +75,11 @@ def _count(event: Object, name: str) -> int | None:
     return value if type(value) is int else None
 
 
-def _rejected(event: Object) -> Note:
+def _input_rejected(event: Object) -> Note:
     return Note("Input rejected", "rejected", glyph="rejected", body=_text(event, "reason"))
 
 
-def _failed(event: Object) -> Note:
+def _error_raised(event: Object) -> Note:
     code = string(event.get("code"))
     where = string(event.get("scope"))
     words = " · ".join(filter(None, (f"Error in the {where}" if where else "Error", code)))
@@ -95,7 +95,7 @@ def _notice(event: Object) -> Note:
     return Note(words, tone, "info", body=_text(event, "text"), json=Excerpt("", 0) if has_data else None)
 
 
-def _switched(event: Object) -> Note:
+def _agent_switched(event: Object) -> Note:
     before, now = string(event.get("from") or event.get("from_")), string(event.get("to"))
     return Note(f"Handoff from {before} to {now}" if before else f"Handoff to {now}", icon="users")
 
@@ -113,13 +113,13 @@ def _approval_resolved(event: Object) -> Note:
     return Note(text, tone, glyph=glyph, body=_text(event, "reason"))
 
 
-def _pruned(event: Object) -> Note:
+def _prun_applied(event: Object) -> Note:
     messages, tokens = number(event.get("messages_removed")), number(event.get("tokens_removed"))
     words = f"Pruned {messages:,} messages and {tokens:,} tokens from its context"
     return Note(words, "compaction", "fold-vertical", body=_text(event, "memo"))
 
 
-def _reverted(event: Object) -> Note:
+def _revert_applied(event: Object) -> Note:
     category = string(event.get("category"))
     if event.get("applied") is not True:
         return Note(
@@ -141,7 +141,7 @@ def _is_within_its_session(event: Object) -> bool:
     )
 
 
-def _linked(event: Object) -> Note:
+def _sub_agent_linked(event: Object) -> Note:
     if is_shared():
         return Note("Linked to the sub-agent in another session", icon="bot")
     return Note(f"Linked to the sub-agent in {string(event.get('child_session_id'))}", icon="bot")
@@ -157,14 +157,14 @@ def _text(event: Object, name: str) -> Excerpt | None:
 
 
 _NOTES = {
-    "InputRejected": _rejected,
-    "ErrorRaised": _failed,
+    "InputRejected": _input_rejected,
+    "ErrorRaised": _error_raised,
     "Notice": _notice,
-    "AgentSwitched": _switched,
+    "AgentSwitched": _agent_switched,
     "ApprovalRequested": _approval_requested,
     "ApprovalResolved": _approval_resolved,
-    "PrunApplied": _pruned,
-    "RevertApplied": _reverted,
+    "PrunApplied": _prun_applied,
+    "RevertApplied": _revert_applied,
     "ProgressMessage": _progress,
-    "SubAgentLinked": _linked,
+    "SubAgentLinked": _sub_agent_linked,
 }

@@ -153,22 +153,22 @@ class _Reader:
             if address
             else (item for line in lines for item in line.items)
         )
-        found = list(items)
+        read_items = list(items)
         for body in self._begun.values():
-            found += self._message(body)
-        return found
+            read_items += self._message(body)
+        return read_items
 
     def lines(self) -> list[LineItems]:
         """Return the items of each line."""
         folded = self._reading.folded
-        found: list[LineItems] = []
+        lines: list[LineItems] = []
         for body in self._reading.bodies:
             if folded and body.id >= folded.until:
-                found.append(LineItems(body, [folded.groups], parts=True))
+                lines.append(LineItems(body, [folded.groups], parts=True))
                 folded = None
             parts = body.id in self._by_event or body.id in self._questions
-            found.append(LineItems(body, list(self._items(body)), "" if parts else _kind(body), parts=parts))
-        return found
+            lines.append(LineItems(body, list(self._items(body)), "" if parts else _kind(body), parts=parts))
+        return lines
 
     def _items(self, body: Body) -> Iterator[Item]:
         call, question = self._by_event.get(body.id), self._questions.get(body.id)
@@ -252,7 +252,7 @@ class _Result:
 
 
 def _results(bodies: Sequence[Body]) -> dict[str, _Result]:
-    found: dict[str, _Result] = {}
+    result_of: dict[str, _Result] = {}
     for body in bodies:
         messages = [("message", body.event.get("message"))] if body.type == "MessageEnd" else []
         if body.type == "TurnEnd":
@@ -260,8 +260,9 @@ def _results(bodies: Sequence[Body]) -> dict[str, _Result]:
             messages = [(f"tool_results.{index}", message) for index, message in enumerate(results)]
         for path, message in messages:
             if obj(message).get("role") == "toolResult":
-                found.setdefault(string(obj(message).get("toolCallId")), _Result(body.id, path, obj(message)))
-    return found
+                call = string(obj(message).get("toolCallId"))
+                result_of.setdefault(call, _Result(body.id, path, obj(message)))
+    return result_of
 
 
 def _requested_calls(bodies: Sequence[Body]) -> set[str]:

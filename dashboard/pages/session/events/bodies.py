@@ -121,7 +121,7 @@ def at_path(event: Object, path: str) -> Json:
 def excerpt(slug: str, event: int, path: str, text: str) -> Excerpt:
     """Return `text`, the value at `path` of an event, shortened to a preview."""
     text = masked_text(text)
-    return _cut(slug, event, path, text, text[:PREVIEW])
+    return _cut_excerpt(slug, event, path, text, text[:PREVIEW])
 
 
 def folded(slug: str, event: int, path: str, text: str) -> Excerpt:
@@ -129,7 +129,7 @@ def folded(slug: str, event: int, path: str, text: str) -> Excerpt:
     text = masked_text(text)
     head = "\n".join(text.split("\n", HEAD_LINES)[:HEAD_LINES])[:HEAD]
     size = len(escape(head).encode(errors="replace"))
-    return _cut(
+    return _cut_excerpt(
         slug, event, path, text, head if size <= HEAD_BYTES else head[: len(head) * HEAD_BYTES // size]
     )
 
@@ -139,7 +139,7 @@ def dom_id(event: int, path: str) -> str:
     return f"text-{event}-{path.replace('.', '-')}" if path else f"event-{event}-body"
 
 
-def _cut(slug: str, event: int, path: str, text: str, shown: str) -> Excerpt:
+def _cut_excerpt(slug: str, event: int, path: str, text: str, shown: str) -> Excerpt:
     lines = text.count("\n") + 1
     if len(shown) == len(text):
         return Excerpt(text, len(text), lines=lines)

@@ -146,47 +146,47 @@ def _compaction_end(event: Object) -> str:
     return f"{sizes}, {_count(event, 'messages_before')} → {_count(event, 'messages_after')} messages"
 
 
-def _pruned(event: Object) -> str:
+def _prun_applied(event: Object) -> str:
     return f"{_count(event, 'messages_removed')} messages, {_count(event, 'tokens_removed')} tokens"
 
 
-def _reverted(event: Object) -> str:
+def _revert_applied(event: Object) -> str:
     return ", ".join(
         (string(event.get("category")), "applied" if event.get("applied") is True else "rejected")
     )
 
 
-def _linked(event: Object) -> str:
+def _sub_agent_linked(event: Object) -> str:
     name = string(event.get("tool_name"))
     return f"sub-agent {_short(string(event.get('child_loop_id') or event.get('child_session_id')))}" + (
         name and f" through {name}"
     )
 
 
-def _switched(event: Object) -> str:
+def _agent_switched(event: Object) -> str:
     return f"{string(event.get('from'))} → {string(event.get('to'))}"
 
 
-def _asked(event: Object) -> str:
+def _approval_requested(event: Object) -> str:
     return ", ".join(filter(None, (string(event.get(name)) for name in ("command", "risk"))))
 
 
-def _decided(event: Object) -> str:
+def _approval_resolved(event: Object) -> str:
     return ", ".join(filter(None, (string(event.get(name)) for name in ("decision", "reason", "command"))))
 
 
-def _withdrawn(event: Object) -> str:
+def _loop_withdrawn(event: Object) -> str:
     if event.get("is_gone") is True:
         return "its spans belong to another loop"
     return "recorded again: later spans changed it"
 
 
-def _reopened(event: Object) -> str:
+def _loop_reopened(event: Object) -> str:
     turn = event.get("turn_index")
     return f"goes on with turn {number(turn)}" if turn is not None else "goes on"
 
 
-def _reported(event: Object) -> str:
+def _usage_reported(event: Object) -> str:
     return ", ".join(filter(None, (f"turn {number(event.get('turn_index'))}", _usage(event))))
 
 
@@ -201,7 +201,7 @@ def _unknown(event: Object) -> str:
     return one_line(dict(fields))
 
 
-def _named(name: str) -> Callable[[Object], str]:
+def _field(name: str) -> Callable[[Object], str]:
     return lambda event: string(event.get(name))
 
 
@@ -232,20 +232,20 @@ _SUMMARIES: Mapping[str, Callable[[Object], str]] = {
     "ToolExecutionUpdate": _tool_update,
     "ToolExecutionEnd": _tool_end,
     "ProgressMessage": _progress,
-    "InputRejected": _named("reason"),
-    "ErrorRaised": _named("message"),
+    "InputRejected": _field("reason"),
+    "ErrorRaised": _field("message"),
     "ParallelLoopStart": _parallel_start,
     "ParallelLoopEnd": _parallel_end,
     "CompactionStarted": _compaction_start,
     "CompactionEnded": _compaction_end,
-    "PrunApplied": _pruned,
-    "RevertApplied": _reverted,
-    "SubAgentLinked": _linked,
-    "AgentSwitched": _switched,
-    "ApprovalRequested": _asked,
-    "ApprovalResolved": _decided,
-    "LoopWithdrawn": _withdrawn,
-    "LoopReopened": _reopened,
-    "CallReported": _reported,
-    "UsageReported": _reported,
+    "PrunApplied": _prun_applied,
+    "RevertApplied": _revert_applied,
+    "SubAgentLinked": _sub_agent_linked,
+    "AgentSwitched": _agent_switched,
+    "ApprovalRequested": _approval_requested,
+    "ApprovalResolved": _approval_resolved,
+    "LoopWithdrawn": _loop_withdrawn,
+    "LoopReopened": _loop_reopened,
+    "CallReported": _usage_reported,
+    "UsageReported": _usage_reported,
 }

@@ -35,8 +35,8 @@ def matches(kind: str, event: Object, line: str, words: Sequence[str]) -> list[M
 
     If the line contains them and none of its texts does, such as the name of a model, the line is the text.
     """
-    found = [Match(call, text) for call, text in _texts(kind, event) if _has(text, words)]
-    return found or [Match(_call_of(event), line)]
+    matching = [Match(call, text) for call, text in _texts(kind, event) if _has(text, words)]
+    return matching or [Match(_call_of(event), line)]
 
 
 def _texts(kind: str, event: Object) -> Iterator[tuple[str, str]]:
@@ -44,7 +44,7 @@ def _texts(kind: str, event: Object) -> Iterator[tuple[str, str]]:
         case "MessageEnd":
             yield from _of_message(obj(event.get("message")))
         case "ToolExecutionStart":
-            yield _call_of(event), _called(event.get("tool_name"), event.get("args"))
+            yield _call_of(event), _call_text(event.get("tool_name"), event.get("args"))
         case "ToolExecutionUpdate":
             yield _call_of(event), result_text(event.get("partial_result"))
         case "ToolExecutionEnd":
@@ -65,14 +65,14 @@ def _of_message(message: Object) -> Iterator[tuple[str, str]]:
     yield "", "\n".join(said) if blocks else text_of(content) if isinstance(content, str) else ""
     for part in blocks:
         if part.get("type") == "toolCall":
-            yield string(part.get("id")), _called(part.get("name"), part.get("arguments"))
+            yield string(part.get("id")), _call_text(part.get("name"), part.get("arguments"))
 
 
 def _call_of(event: Object) -> str:
     return string(event.get("tool_call_id"))
 
 
-def _called(name: Json, arguments: Json) -> str:
+def _call_text(name: Json, arguments: Json) -> str:
     return f"{string(name)} {arguments if isinstance(arguments, str) else json_text(arguments)}"
 
 

@@ -82,26 +82,26 @@ def next_place(session: int, to: To, loop: int | None, turn: int | None) -> Plac
     if not places:
         return None
     here = _event_of(session, loop, turn) if loop and to != "first-error" else -1
-    _, found, ordinal = next((target for target in places if target[0] > here), places[0])
-    return Place(found, None if ordinal < 0 else ordinal + 1)
+    _, next_loop, ordinal = next((target for target in places if target[0] > here), places[0])
+    return Place(next_loop, None if ordinal < 0 else ordinal + 1)
 
 
 def _highest(session: int, figure: Combinable, has_it: Q) -> Place | None:
     turns = Turn.objects.filter(has_it, loop__session=session).annotate(figure=figure)
-    found = turns.order_by("-figure", "pk").values_list("loop_id", "ordinal").first()
-    return Place(found[0], found[1] + 1) if found else None
+    turn = turns.order_by("-figure", "pk").values_list("loop_id", "ordinal").first()
+    return Place(turn[0], turn[1] + 1) if turn else None
 
 
 def _failures(session: int) -> list[tuple[int, int, int]]:
     """Return failed turns, turns with failed tools, loops failed elsewhere: event, loop, ordinal."""
     failed = Turn.objects.filter(loop__session=session).filter(~Q(error="") | Q(tool_errors__gt=0))
-    found = [
+    failures = [
         (begin or 0, loop, ordinal)
         for begin, loop, ordinal in failed.annotate(begin=BEGIN).values_list("begin", "loop_id", "ordinal")
     ]
     failed_turns = Turn.objects.filter(loop=OuterRef("pk")).filter(~Q(error="") | Q(tool_errors__gt=0))
     others = LoopRecord.objects.filter(~Exists(failed_turns), session=session, outcome="failed")
-    return found + [(event or 0, loop, -1) for event, loop in others.values_list("start_event", "pk")]
+    return failures + [(event or 0, loop, -1) for event, loop in others.values_list("start_event", "pk")]
 
 
 def _loops(session: int, to: To) -> list[tuple[int, int, int]]:
@@ -128,16 +128,16 @@ def hits(session: Session, q: str, after: int = 0) -> Hits:
     own time. Three queries, and one for each BATCH of lines.
     """
     words = [word.casefold() for word in q.split()]
-    rows = [_Row(*values) for values in _searched(session.pk, after)[: SEARCHED + 1]]
+    rows = [_Row(*values) for values in _searched_lines(session.pk, after)[: SEARCHED + 1]]
     more = rows[SEARCHED - 1].pk if len(rows) > SEARCHED else None
-    found: dict[_Key, _Found] = {}
+    first_matches: dict[_Key, _Found] = {}
     for number, row, line in _containing(rows[:SEARCHED], words):
         event = decode(line.encode(errors="replace"))
         for match in matches(row.type, event, line, words):
-            found.setdefault(_key(row, match), _Found(row, match, event))
-        if len(found) >= SHOWN:
-            return Hits(_hits(session, found, words[0]), number, row.pk)
-    return Hits(_hits(session, found, words[0]), min(len(rows), SEARCHED), more)
+            first_matches.setdefault(_key(row, match), _Found(row, match, event))
+        if len(first_matches) >= SHOWN:
+            return Hits(_hits(session, first_matches, words[0]), number, row.pk)
+    return Hits(_hits(session, first_matches, words[0]), min(len(rows), SEARCHED), more)
 
 
 class _Row(NamedTuple):
@@ -158,7 +158,7 @@ class _Found(NamedTuple):
 _Key: TypeAlias = tuple[str, int, str]
 
 
-def _searched(session: int, after: int) -> QuerySet[EventRecord, tuple[Any, ...]]:
+def _searched_lines(session: int, after: int) -> QuerySet[EventRecord, tuple[Any, ...]]:
     """Query the lines after an event that have texts of their own.
 
     Spans have their texts in the events that were read of them. Of these, those that were read again count.
@@ -190,44 +190,46 @@ def _key(row: _Row, match: Match) -> _Key:
     return ("turn", row.turn, "") if row.turn else ("event", row.pk, "")
 
 
-def _hits(session: Session, found: Mapping[_Key, _Found], word: str) -> list[Hit]:
+def _hits(session: Session, first_matches: Mapping[_Key, _Found], word: str) -> list[Hit]:
     slug = session.project.slug
     turns = Turn.objects.only("loop", "ordinal", "started_at", "ended_at")
-    by_turn = turns.in_bulk([number for kind, number, _ in found if kind == "turn"])
-    named = [key for key in found if key[0] == "call"]
+    by_turn = turns.in_bulk([number for kind, number, _ in first_matches if kind == "turn"])
+    named = [key for key in first_matches if key[0] == "call"]
     calls = ToolCall.objects.filter(loop__in={loop for _, loop, _ in named})
     calls = calls.filter(tool_call_id__in={call for _, _, call in named}).select_related("turn")
     by_call = {(call.loop_id, call.tool_call_id): call for call in calls.order_by("-pk")}
     return [
-        _hit_of_call(slug, session.pk, each, by_call[number, call], word)
+        _hit_of_call(slug, session.pk, first_match, by_call[number, call], word)
         if (number, call) in by_call
-        else _hit_of_turn(slug, session.pk, each, by_turn.get(number) if kind == "turn" else None, word)
-        for (kind, number, call), each in found.items()
+        else _hit_of_turn(
+            slug, session.pk, first_match, by_turn.get(number) if kind == "turn" else None, word
+        )
+        for (kind, number, call), first_match in first_matches.items()
     ]
 
 
-def _hit_of_call(slug: str, session: int, found: _Found, call: ToolCall, word: str) -> Hit:
+def _hit_of_call(slug: str, session: int, first_match: _Found, call: ToolCall, word: str) -> Hit:
     return Hit(
         "Tool call",
-        found.row.type,
+        first_match.row.type,
         f"{call.tool_name} {call.summary}".strip(),
-        *found.match.excerpt(word),
-        call.started_at or found.row.occurred_at or found.row.received_at,
+        *first_match.match.excerpt(word),
+        call.started_at or first_match.row.occurred_at or first_match.row.received_at,
         _url(slug, session, call.loop_id, call.turn, f"session-tool-{call.pk}")
-        or links.event(slug, found.row.pk),
+        or links.event(slug, first_match.row.pk),
     )
 
 
-def _hit_of_turn(slug: str, session: int, found: _Found, turn: Turn | None, word: str) -> Hit:
-    is_prompt = obj(found.event.get("message")).get("role") == "user"
+def _hit_of_turn(slug: str, session: int, first_match: _Found, turn: Turn | None, word: str) -> Hit:
+    is_prompt = obj(first_match.event.get("message")).get("role") == "user"
     recorded = None if turn is None else turn.started_at if is_prompt else turn.ended_at
     return Hit(
         f"Turn {turn.ordinal + 1}" if turn else "",
-        found.row.type,
-        summary(found.row.type, found.event),
-        *found.match.excerpt(word),
-        found.row.occurred_at or recorded or found.row.received_at,
-        _url(slug, session, turn.loop_id, turn) if turn else links.event(slug, found.row.pk),
+        first_match.row.type,
+        summary(first_match.row.type, first_match.event),
+        *first_match.match.excerpt(word),
+        first_match.row.occurred_at or recorded or first_match.row.received_at,
+        _url(slug, session, turn.loop_id, turn) if turn else links.event(slug, first_match.row.pk),
     )
 
 

@@ -110,11 +110,11 @@ def positions(times: Sequence[datetime]) -> list[float]:
     steps = [min(max(after - before, timedelta()), IDLE).total_seconds() for before, after in pairwise(times)]
     least = max(sum(steps) / (20 * max(len(steps), 1)), 0.001)
     whole = sum(steps) + least * len(steps) or 1.0
-    found, x = [0.0] * min(len(times), 1), 0.0
+    x_of_events, x = [0.0] * min(len(times), 1), 0.0
     for step in steps:
         x += step + least
-        found.append(min(WIDTH * x / whole, WIDTH))
-    return found
+        x_of_events.append(min(WIDTH * x / whole, WIDTH))
+    return x_of_events
 
 
 def _density(x: Sequence[float]) -> str:
@@ -177,8 +177,8 @@ def _ticks(events: Sequence[TrackEvent], x: Sequence[float]) -> list[tuple[str, 
     drawn: dict[str, dict[str, None]] = {}
     for event, at in zip(events, x, strict=True):
         if event.kind:
-            place = round(at) if event.kind in _TICKS else SHORT * round(at / SHORT)
-            drawn.setdefault(event.kind, {})[f"M{place} {_TICKS.get(event.kind, '44v6')}"] = None
+            tick_x = round(at) if event.kind in _TICKS else SHORT * round(at / SHORT)
+            drawn.setdefault(event.kind, {})[f"M{tick_x} {_TICKS.get(event.kind, '44v6')}"] = None
     ordered = sorted(drawn.items(), key=lambda item: item[0] in _TICKS)
     return [(kind, "".join(path)) for kind, path in ordered]
 

@@ -62,8 +62,8 @@ class Axis:
 
     def at(self, moment: datetime) -> float:
         """Return the position of a moment in percent; moments outside are clamped to the ends."""
-        place = bisect_right(self.stretches, moment, key=lambda part: part.start) - 1
-        stretch = self.stretches[max(place, 0)]
+        index = bisect_right(self.stretches, moment, key=lambda part: part.start) - 1
+        stretch = self.stretches[max(index, 0)]
         if not stretch.length:
             return stretch.x
         share = (moment - stretch.start) / stretch.length
@@ -111,12 +111,12 @@ def _stretches(parts: Sequence[tuple[Span, bool]]) -> list[Stretch]:
     folded = sum(folded for _, folded in parts)
     gap = min(GAP, 50 / folded) if folded else 0.0
     unit = (100 - gap * folded) / sum(seconds) if sum(seconds) else 0.0
-    found, x = [], 0.0
+    stretches, x = [], 0.0
     for (span, is_folded), length in zip(parts, seconds, strict=True):
         width = gap if is_folded else length * unit
-        found.append(Stretch(span.start, span.end, x, width, is_folded))
+        stretches.append(Stretch(span.start, span.end, x, width, is_folded))
         x += width
-    return found
+    return stretches
 
 
 def _within(spans: Iterable[Span], window: Span) -> list[Span]:
@@ -125,15 +125,15 @@ def _within(spans: Iterable[Span], window: Span) -> list[Span]:
 
 
 def _union(spans: Iterable[Span]) -> list[Span]:
-    found: list[Span] = []
+    union: list[Span] = []
     for span in sorted(spans):
         if span.end < span.start:
             continue
-        if found and span.start <= found[-1].end:
-            found[-1] = Span(found[-1].start, max(found[-1].end, span.end))
+        if union and span.start <= union[-1].end:
+            union[-1] = Span(union[-1].start, max(union[-1].end, span.end))
         else:
-            found.append(span)
-    return found
+            union.append(span)
+    return union
 
 
 def path(spans: Iterable[Span], on: Axis, *, y: float, height: float, least: float = LEAST) -> str:

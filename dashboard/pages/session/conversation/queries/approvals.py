@@ -14,8 +14,8 @@ from recorder.models import Approval
 
 def questions(pks: Collection[int]) -> Mapping[int, Question]:
     """Return approval requests by primary key. One query."""
-    found = Approval.objects.filter(pk__in=pks).select_related("session")
-    return {approval.pk: _question(approval) for approval in found}
+    approval_records = Approval.objects.filter(pk__in=pks).select_related("session")
+    return {approval.pk: _question(approval) for approval in approval_records}
 
 
 def questions_in(read: Collection[ConversationLine | LineRecord]) -> Mapping[int, Question]:
@@ -26,19 +26,19 @@ def questions_in(read: Collection[ConversationLine | LineRecord]) -> Mapping[int
     requests = {line.id: line.loop for line in read if line.type == "ApprovalRequested"}
     if not requests:
         return {}
-    found = Approval.objects.filter(loop__in=set(requests.values()), request_event__in=requests)
-    found = found.select_related("session")
-    return {approval.request_event or 0: _question(approval) for approval in found}
+    approval_records = Approval.objects.filter(loop__in=set(requests.values()), request_event__in=requests)
+    approval_records = approval_records.select_related("session")
+    return {approval.request_event or 0: _question(approval) for approval in approval_records}
 
 
 def open_of(loops: Collection[int]) -> Mapping[tuple[int, str], datetime]:
     """Return since when tool calls wait for approval, by loop and tool call id, unless stale. One query."""
-    found = (
+    unresolved = (
         Approval.objects.filter(loop__in=loops, resolved_at=None).order_by("-pk").select_related("session")
     )
     return {
         (approval.loop_id or 0, approval.tool_call_id): approval.requested_at
-        for approval in found
+        for approval in unresolved
         if approval.tool_call_id and not is_stale(approval.session)
     }
 

@@ -46,15 +46,15 @@ class PlacedCall:
 
 def tools(pks: Collection[int]) -> Mapping[int, Tool]:
     """Return tool calls with arguments and results, by primary key. Five queries."""
-    found = calls(in_list("c.id"), list_param(pks))
-    read = [line.body for line in lines.read(in_list("e.id"), list_param(events(found)))]
+    placed_calls = calls(in_list("c.id"), list_param(pks))
+    read = [line.body for line in lines.read(in_list("e.id"), list_param(events(placed_calls)))]
     bodies = {body.id: body for body in read if body.pruned_on is None}
-    waiting_since = approvals.open_of({placed.loop for placed in found})
+    waiting_since = approvals.open_of({placed.loop for placed in placed_calls})
     return {
         placed.call.tool.pk: with_waiting(
             tool(placed.slug, placed.call, bodies), waiting_since.get((placed.loop, placed.call.tool_call_id))
         )
-        for placed in found
+        for placed in placed_calls
     }
 
 
@@ -81,9 +81,9 @@ def outside_turns() -> str:
     return f"+c.turn_id IS NULL AND {in_list('c.loop_id')}"
 
 
-def events(found: Collection[PlacedCall]) -> set[int]:
+def events(placed_calls: Collection[PlacedCall]) -> set[int]:
     """Return the ids of the events that hold the bodies of calls."""
-    return {pk for placed in found for pk in placed.call.events}
+    return {pk for placed in placed_calls for pk in placed.call.events}
 
 
 class _Record(NamedTuple):

@@ -37,22 +37,22 @@ class Fold:
 
 def folds(called: Collection[PlacedCall], turn_keys: Mapping[int, TurnKey]) -> Mapping[int, Fold]:
     """Return the folded part of each turn that has enough calls, by turn."""
-    found = {}
+    fold_of = {}
     for turn, turn_key in turn_keys.items():
         own = [placed for placed in called if placed.turn == turn]
         groups = fold_calls.groups_of(len(own))
         if groups:
-            found[turn] = _folded(turn, turn_key, own, groups)
-    return found
+            fold_of[turn] = _fold(turn, turn_key, own, groups)
+    return fold_of
 
 
-def outside(found: Collection[Fold]) -> tuple[str, Sequence[Value]]:
+def outside(all_folds: Collection[Fold]) -> tuple[str, Sequence[Value]]:
     """Return an SQL condition that excludes the folded events of table `e`, and its values."""
-    if not found:
+    if not all_folds:
         return "", ()
-    events = list_param({pk for fold in found for pk in fold.events})
-    ranges = [value for fold in found for value in (fold.turn, fold.since, fold.folded.until)]
-    inside = " AND NOT (e.turn_id = %s AND e.id >= %s AND e.id < %s)" * len(found)
+    events = list_param({pk for fold in all_folds for pk in fold.events})
+    ranges = [value for fold in all_folds for value in (fold.turn, fold.since, fold.folded.until)]
+    inside = " AND NOT (e.turn_id = %s AND e.id >= %s AND e.id < %s)" * len(all_folds)
     return f"{inside} AND NOT {in_list('e.id')}", (*ranges, events)
 
 
@@ -79,7 +79,7 @@ def _read(session: int, turn: Turn, own: Sequence[PlacedCall], stretch: Stretch)
     since, until = _begin(chosen), _begin(own[stretch.end :])
     where = f"e.turn_id = %s AND e.id >= %s AND e.id < %s AND NOT {in_list('e.id')}"
     values = (turn.pk, since, until, list_param(calls.events(rest)))
-    found = lines.read(
+    recorded = lines.read(
         f"({where}) OR {in_list('e.id')}",
         *values,
         list_param(calls.events(chosen)),
@@ -87,11 +87,11 @@ def _read(session: int, turn: Turn, own: Sequence[PlacedCall], stretch: Stretch)
     blocks = streaming_text.of_turns([turn.pk]).get(turn.pk, {})
     return Reading(
         own[0].slug,
-        [line.body for line in found],
+        [line.body for line in recorded],
         [placed.call for placed in own],
         {message: texts for message, texts in blocks.items() if since <= message < until},
         is_open=turn.state == "open",
-        questions=approvals.questions_in(found),
+        questions=approvals.questions_in(recorded),
         is_group=True,
         address=partial(links.turn_passage, own[0].slug, session, turn.loop_id, turn.ordinal),
     ).items()
@@ -109,24 +109,24 @@ def passage_content(session: int, loop: int, ordinal: int, first: int, last: int
     slug = turn.loop.session.project.slug
     address = partial(links.turn_passage, slug, session, loop, ordinal)
     begin = min(turn.start_event or first, first)
-    found = lines.read("e.loop_id = %s AND e.id >= %s AND e.turn_id = %s", loop, begin, turn.pk)
+    recorded = lines.read("e.loop_id = %s AND e.id >= %s AND e.turn_id = %s", loop, begin, turn.pk)
     own = calls.calls("c.turn_id = %s", turn.pk)
-    if all(line.body.id != first for line in found):
+    if all(line.body.id != first for line in recorded):
         between = "e.loop_id = %s AND e.id >= %s AND e.id <= %s AND e.turn_id IS NULL"
-        found = lines.read(between, loop, first, last)
+        recorded = lines.read(between, loop, first, last)
         own = calls.calls(calls.outside_turns(), list_param([loop]))
     return Reading(
         slug,
-        [line.body for line in found],
+        [line.body for line in recorded],
         [placed.call for placed in own],
         streaming_text.of_turns([turn.pk]).get(turn.pk, {}),
         is_open=turn.state == "open",
-        questions=approvals.questions_in(found),
+        questions=approvals.questions_in(recorded),
         address=address,
     ).passage(first, last)
 
 
-def _folded(turn: int, turn_key: TurnKey, own: Sequence[PlacedCall], groups: Sequence[Stretch]) -> Fold:
+def _fold(turn: int, turn_key: TurnKey, own: Sequence[PlacedCall], groups: Sequence[Stretch]) -> Fold:
     hidden, shown = own[: groups[-1].end], own[groups[-1].end :]
     named = Groups(_groups(turn_key, own, groups), len(shown), len(own))
     events = frozenset(calls.events(hidden) - calls.events(shown))

@@ -61,9 +61,9 @@ def read(where: str, *values: Value, newest: int | None = None) -> list[Conversa
 
     `where` is an SQL condition on the event table, aliased `e`.
     """
-    found = records(where, *values, newest=newest)
-    decoded = bodies(found)
-    return [ConversationLine(line.turn, line.loop, decoded[line.id]) for line in found]
+    line_records = records(where, *values, newest=newest)
+    decoded = bodies(line_records)
+    return [ConversationLine(line.turn, line.loop, decoded[line.id]) for line in line_records]
 
 
 def records(where: str, *values: Value, newest: int | None = None) -> list[LineRecord]:

@@ -44,12 +44,12 @@ def tails(pks: Collection[int]) -> Mapping[int, Tail]:
     called = calls.calls(calls.outside_turns(), several)
     outside = f"{in_list('e.loop_id')} AND e.turn_id IS NULL AND e.id > %s"
     newest = TAIL_MAX * max(len(since), 1)
-    found = lines.read(outside, several, min(since.values(), default=0), newest=newest)
+    recorded = lines.read(outside, several, min(since.values(), default=0), newest=newest)
     streamed = streaming_text.outside_turns(pks)
-    questions = approvals.questions_in(found)
+    questions = approvals.questions_in(recorded)
     tails = {}
     for loop in loops:
-        bodies = [line.body for line in found if line.loop == loop.pk and line.body.id > since[loop.pk]]
+        bodies = [line.body for line in recorded if line.loop == loop.pk and line.body.id > since[loop.pk]]
         own = [placed.call for placed in called if placed.loop == loop.pk]
         reading = Reading(
             loop.session.project.slug,
@@ -70,8 +70,8 @@ def _ends(loops: Collection[int]) -> QuerySet[Any]:
         Coalesce("turn_records__start_event", "turn_records__request_event", "turn_records__end_event")
     )
     columns = ("status", "outcome", "rejection", "error", "session__project__slug")
-    found = LoopRecord.objects.filter(pk__in_list=loops).select_related("session__project").only(*columns)
-    return found.annotate(last=last, last_error=Subquery(last_turn.values("error")[:1]))
+    loop_rows = LoopRecord.objects.filter(pk__in_list=loops).select_related("session__project").only(*columns)
+    return loop_rows.annotate(last=last, last_error=Subquery(last_turn.values("error")[:1]))
 
 
 def _tail(loop: Any, reading: Reading) -> Tail:

@@ -189,17 +189,17 @@ def sources(pks: Collection[int]) -> Mapping[int, TurnSource]:
     called = calls_query.calls(of_turns, list_param(pks), list_param(loops))
     folded = folded_calls.folds(called, {span.turn.pk: span.turn_key for span in spans})
     hidden = frozenset(pk for fold in folded.values() for pk in fold.events)
-    found = _lines_of(spans, pks, calls_query.events(called) - hidden, folded.values())
+    line_records = _lines_of(spans, pks, calls_query.events(called) - hidden, folded.values())
     streamed = streaming_text.of_turns(pks)
-    questions = approvals.questions_in(found)
+    questions = approvals.questions_in(line_records)
     owner = {pk: placed.turn for placed in called for pk in placed.call.events if pk not in hidden}
     lines_of: dict[int | None, list[lines.LineRecord]] = defaultdict(list)
-    for line in found:
+    for line in line_records:
         lines_of[line.turn or owner.get(line.id)].append(line)
     calls_of: dict[tuple[int, int | None], list[Call]] = defaultdict(list)
     for placed in called:
         calls_of[placed.loop, placed.turn].append(placed.call)
-    outside = [line for line in found if line.turn is None]
+    outside = [line for line in line_records if line.turn is None]
     notes = _notes_of(spans)
     made = {}
     for span in spans:
@@ -213,17 +213,17 @@ def sources(pks: Collection[int]) -> Mapping[int, TurnSource]:
     return made
 
 
-def views(found: Collection[TurnSource]) -> Mapping[int, TurnView]:
+def views(turn_sources: Collection[TurnSource]) -> Mapping[int, TurnView]:
     """Return turns with all items, by primary key. One query."""
-    read = lines.bodies([line for source in found for line in (*source.inside, *source.loose)])
-    return {source.span.turn.pk: _view(source, read) for source in found}
+    read = lines.bodies([line for source in turn_sources for line in (*source.inside, *source.loose)])
+    return {source.span.turn.pk: _view(source, read) for source in turn_sources}
 
 
-def raw_views(found: Collection[TurnSource]) -> Mapping[int, TurnView]:
+def raw_views(turn_sources: Collection[TurnSource]) -> Mapping[int, TurnView]:
     """Return turns with Markdown not rendered."""
     return {
         pk: replace(view, before=raw_items(view.before), items=raw_items(view.items))
-        for pk, view in views(found).items()
+        for pk, view in views(turn_sources).items()
     }
 
 

@@ -35,9 +35,9 @@ class TurnWindow:
 
 def turn_window(loop: int, before: int | None = None) -> TurnWindow:
     """Return the last turns of a loop, or the last turns before an ordinal. Two queries."""
-    found = _last(loop) if before is None else _last_before(loop, before)
-    shown = found[:PAGE]
-    earlier = shown[-1] if len(found) > PAGE else None
+    ordinals = _last(loop) if before is None else _last_before(loop, before)
+    shown = ordinals[:PAGE]
+    earlier = shown[-1] if len(ordinals) > PAGE else None
     has_later = before is not None and Turn.objects.filter(loop=loop, ordinal__gte=before).exists()
     return TurnWindow(shown[::-1], earlier, before if has_later else None)
 

@@ -118,10 +118,10 @@ class Scope:
 
     @property
     def rows(self) -> QuerySet[EventRecord]:
-        found = EventRecord.objects.exclude(type=DELTA).exclude(origin=ORIGIN_TRANSLATED)
-        found = found.filter(loop=self.loop) if self.loop else found.filter(session=self.session)
-        found = found.filter(type__in=self.types) if self.types else found
-        return found.filter(_of_kinds(self.kinds))
+        events = EventRecord.objects.exclude(type=DELTA).exclude(origin=ORIGIN_TRANSLATED)
+        events = events.filter(loop=self.loop) if self.loop else events.filter(session=self.session)
+        events = events.filter(type__in=self.types) if self.types else events
+        return events.filter(_of_kinds(self.kinds))
 
     @property
     def container(self) -> str:
@@ -167,27 +167,27 @@ def between(scope: Scope, first: int, last: int | None) -> list[int]:
 def rows(scope: Scope, pks: Collection[int]) -> Mapping[int, EventRow]:
     """Return events as rows. Three queries."""
     begun = JournalEvent.objects.filter(pk=OuterRef("loop__start_event"))
-    found = (
+    event_records = (
         scope.rows.filter(pk__in=pks)
         .annotate(previous=_previous(scope))
         .annotate(deltas=_deltas(scope), begun=Subquery(begun.values("received_at")))
         .select_related("loop", "session__project", "journal__project")
         .defer("journal__own", "journal__pieces")
     )
-    bodies = texts([record.pk for record in found if record.journal.size <= SUMMED_BYTES])
-    noted = _noted(found)
+    bodies = texts([record.pk for record in event_records if record.journal.size <= SUMMED_BYTES])
+    noted = _note_counts(event_records)
     return {
         record.pk: _row(
             scope,
             record,
             _Read(bodies.get(record.pk), record.previous, record.deltas, record.begun, noted.get(record.pk)),
         )
-        for record in found
+        for record in event_records
     }
 
 
-def _noted(found: Iterable[EventRecord]) -> Mapping[int, NoteCount]:
-    shown = {record.pk: record.session for record in found}
+def _note_counts(event_records: Iterable[EventRecord]) -> Mapping[int, NoteCount]:
+    shown = {record.pk: record.session for record in event_records}
     session = next(filter(None, shown.values()), None)
     return of_events(session.project_id, session.session_id, shown) if session else {}
 
@@ -195,10 +195,9 @@ def _noted(found: Iterable[EventRecord]) -> Mapping[int, NoteCount]:
 def deltas(scope: Scope, before: int, slug: str) -> Sequence[Delta]:
     """Return the streaming deltas directly before an event. Two queries."""
     previous = _or_zero(scope.rows.filter(pk__lt=before).order_by("-pk").values("pk")[:1])
-    found = EventRecord.objects.filter(_same(scope), type=DELTA, pk__lt=before, pk__gt=previous).order_by(
-        "pk"
-    )
-    shown = list(found.values_list("pk", "occurred_at", "journal__received_at")[:DELTAS_SHOWN])
+    streaming = EventRecord.objects.filter(_same(scope), type=DELTA, pk__lt=before, pk__gt=previous)
+    columns = ("pk", "occurred_at", "journal__received_at")
+    shown = list(streaming.order_by("pk").values_list(*columns)[:DELTAS_SHOWN])
     raws = texts([pk for pk, _, _ in shown])
     return [
         Delta(at or received, summary(DELTA, decode(raws[pk])), links.event_raw(slug, pk))
@@ -208,8 +207,8 @@ def deltas(scope: Scope, before: int, slug: str) -> Sequence[Delta]:
     ]
 
 
-def _or_zero(found: QuerySet[EventRecord, Any]) -> Coalesce:
-    return Coalesce(Subquery(found, output_field=BigIntegerField()), Value(0), output_field=BigIntegerField())
+def _or_zero(query: QuerySet[EventRecord, Any]) -> Coalesce:
+    return Coalesce(Subquery(query, output_field=BigIntegerField()), Value(0), output_field=BigIntegerField())
 
 
 def _same(scope: Scope) -> Q:

@@ -28,10 +28,10 @@ def event(project: int, pk: int) -> bytes:
 
     Raises JournalEvent.DoesNotExist or Pruned.
     """
-    found = (
+    line_pk = (
         JournalEvent.objects.exclude(kind="flush").values_list("pk", flat=True).get(pk=pk, project=project)
     )
-    return strip_sse_framing(_text(found))
+    return strip_sse_framing(_text(line_pk))
 
 
 def line(project: int, pk: int) -> bytes:
@@ -47,7 +47,7 @@ def line(project: int, pk: int) -> bytes:
 
 
 def _text(line: int) -> bytes:
-    found = texts([line])
-    if not found and (day := pruned([line])) is not None:
+    text_of = texts([line])
+    if not text_of and (day := pruned([line])) is not None:
         raise Pruned(day)
-    return found[line]
+    return text_of[line]

@@ -58,11 +58,11 @@ class IntegrityStrip:
 
 def integrity_strips(pks: Collection[int]) -> Mapping[int, IntegrityStrip]:
     """Return the integrity strips of sessions. Five queries for one session."""
-    found = {}
+    strips = {}
     for session in _sessions(pks):
         slug = session.project.slug
         rows = _anomalies(session.pk) if session.n else []
-        found[session.pk] = IntegrityStrip(
+        strips[session.pk] = IntegrityStrip(
             session.pk,
             list(_tallies(session)),
             session.n,
@@ -75,7 +75,7 @@ def integrity_strips(pks: Collection[int]) -> Mapping[int, IntegrityStrip]:
             links.integrity(slug),
             is_open=session.status == "running",
         )
-    return found
+    return strips
 
 
 def _tallies(session: Session) -> Iterator[Tally]:
@@ -92,7 +92,7 @@ def _tallies(session: Session) -> Iterator[Tally]:
         yield Tally(
             plural(unknown, "event of unknown type,events of unknown type"), links.session(slug, session.pk)
         )
-    for conflicts, others in _refused(session.project_id, named):
+    for conflicts, others in _refused_counts(session.project_id, named):
         if conflicts:
             yield Tally(
                 plural(
@@ -127,7 +127,7 @@ def _producers(session: int) -> QuerySet[LoopRecord, tuple[int, int, int]]:
 
 
 @compiled
-def _refused(project: int, producers: Collection[int]) -> QuerySet[QuarantinedLine, tuple[int, int]]:
+def _refused_counts(project: int, producers: Collection[int]) -> QuerySet[QuarantinedLine, tuple[int, int]]:
     """Count the lines with a duplicate sequence number, and the lines rejected for other reasons."""
     is_conflict = Q(code="seq_conflict")
     lines = QuarantinedLine.objects.filter(project=project, producer__in_list=producers)

@@ -162,10 +162,14 @@ class Header:
 
 def headers(pks: Collection[int]) -> Mapping[int, Header]:
     """Return sessions' headers. Three queries; more for sub-agents, and for sessions of Claude Code."""
-    found = _sessions(pks)
-    measured = {loop.pk: loop for loop in _measured([session.sized for session in found if session.sized])}
-    whole = sessions_with_sub_agents(found)
-    return {session.pk: _header(session, measured.get(session.sized), whole[session.pk]) for session in found}
+    sessions = _sessions(pks)
+    measured = {
+        loop.pk: loop for loop in _sized_loops([session.sized for session in sessions if session.sized])
+    }
+    whole = sessions_with_sub_agents(sessions)
+    return {
+        session.pk: _header(session, measured.get(session.sized), whole[session.pk]) for session in sessions
+    }
 
 
 @compiled
@@ -180,10 +184,10 @@ def _sessions(pks: Collection[int]) -> QuerySet[Any]:
         .annotate(
             sized=Subquery(sized.values("pk")[:1]),
             is_pinned=Exists(PINS),
-            failed_loops=_counted(
+            failed_loops=_count_of(
                 LoopRecord.objects.filter(session=OuterRef("pk"), outcome="failed"), "session"
             ),
-            failed_tools=_counted(
+            failed_tools=_count_of(
                 # A call denied before it started is not an execution; tool_calls does not count it.
                 # A loop counts its failed tools among its errors: the calls of other loops are not read.
                 ToolCall.objects.filter(
@@ -199,12 +203,12 @@ def _sessions(pks: Collection[int]) -> QuerySet[Any]:
 
 
 @compiled
-def _measured(pks: Collection[int]) -> QuerySet[LoopRecord]:
+def _sized_loops(pks: Collection[int]) -> QuerySet[LoopRecord]:
     loops = LoopRecord.objects.select_related("config").only("context_tokens", "config__snapshot")
     return loops.filter(pk__in_list=pks)
 
 
-def _counted(rows: QuerySet[Any], by: str) -> Subquery:
+def _count_of(rows: QuerySet[Any], by: str) -> Subquery:
     return Subquery(rows.order_by().values(by).annotate(rows=Count("pk")).values("rows"))
 
 
@@ -219,7 +223,7 @@ def _header(session: Any, measured: LoopRecord | None, whole: Cost) -> Header:
         waiting=session.waiting,
         waiting_since=session.waiting_since if session.waiting else None,
         spawner=_spawner(session),
-        continued=_continued(session) if session.source in SETTLED else None,
+        continued=_continuation(session) if session.source in SETTLED else None,
         started_at=session.created_at,
         ended_at=end_of_session(session),
         last_event_at=session.last_event_at,
@@ -257,15 +261,15 @@ def _spawner(session: Session) -> Spawner | None:
     return None
 
 
-def _continued(session: Session) -> Continued | None:
+def _continuation(session: Session) -> Continued | None:
     lines = TranscriptLine.objects.filter(project=session.project_id)
     history = lines.filter(session=session.session_id, loop="").exclude(kind="side").order_by("-at", "-pk")
     key, request = Subquery(history.values("key")[:1]), Subquery(history.values("request")[:1])
     recorded = lines.filter(key=key, request=request).exclude(loop="")
-    found = Session.objects.filter(
+    earlier = Session.objects.filter(
         project=session.project_id, session_id=Subquery(recorded.values("session")[:1])
     ).exclude(pk=session.pk)
-    rows = found.values_list("pk", "title", "session_id")[:1]
+    rows = earlier.values_list("pk", "title", "session_id")[:1]
     return next(
         (Continued(title or name, links.session(session.project.slug, pk)) for pk, title, name in rows), None
     )
@@ -276,22 +280,22 @@ def session_of(project: int, pk: int, loop: int = 0) -> Session:
 
     Raises Session.DoesNotExist.
     """
-    found = _with_loop(project, pk, loop) if loop else _session(project, pk)
-    if not found:
+    sessions = _with_loop(project, pk, loop) if loop else _session(project, pk)
+    if not sessions:
         raise Session.DoesNotExist
-    return found[0]
+    return sessions[0]
 
 
 @compiled
 def _session(project: int, pk: int) -> QuerySet[Session]:
-    found = Session.objects.select_related("project").annotate(is_pinned=Exists(PINS))
-    return found.filter(project=project, pk=pk)
+    sessions = Session.objects.select_related("project").annotate(is_pinned=Exists(PINS))
+    return sessions.filter(project=project, pk=pk)
 
 
 @compiled
 def _with_loop(project: int, pk: int, loop: int) -> QuerySet[Session]:
-    found = Session.objects.select_related("project").annotate(is_pinned=Exists(PINS))
-    return found.filter(
+    sessions = Session.objects.select_related("project").annotate(is_pinned=Exists(PINS))
+    return sessions.filter(
         Exists(LoopRecord.objects.filter(session=OuterRef("pk"), pk=loop)), project=project, pk=pk
     )
 

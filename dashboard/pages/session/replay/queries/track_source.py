@@ -110,16 +110,16 @@ def sources(pks: Collection[int]) -> Mapping[int, TrackSource]:
             session.lines or 0,
             session.last,
             tuple(_loop_spans(session)),
-            frozenset(_failed(session.pk)),
+            frozenset(_failed_events(session.pk)),
             _outliers(session),
         )
         for session in _sessions(pks)
     }
 
 
-def tracks(found: Collection[TrackSource]) -> Mapping[int, Track]:
+def tracks(track_sources: Collection[TrackSource]) -> Mapping[int, Track]:
     """Return the replay tracks of sessions. One query for each."""
-    return {source.pk: _track(source) for source in found}
+    return {source.pk: _track(source) for source in track_sources}
 
 
 @compiled
@@ -134,11 +134,11 @@ def _sessions(pks: Collection[int]) -> QuerySet[Any]:
 
 def step(session: int, since: int | None, by: By, to: To) -> int | None:
     """Return the adjacent event of a kind, from `since` or from the end; None if there is none. One query."""
-    found = EventRecord.objects.filter(STEPS[by], session=session)
+    events = EventRecord.objects.filter(STEPS[by], session=session)
     if to == "next":
-        ahead = found.filter(journal__gt=since).order_by("journal") if since is not None else found.none()
+        ahead = events.filter(journal__gt=since).order_by("journal") if since is not None else events.none()
         return ahead.values_list("pk", flat=True).first()
-    behind = found if since is None else found.filter(journal__lt=since)
+    behind = events if since is None else events.filter(journal__lt=since)
     return behind.order_by("-journal").values_list("pk", flat=True).first()
 
 
@@ -153,9 +153,9 @@ def _track(source: TrackSource) -> Track:
     events: list[TrackEvent] = []
     every = -(-source.events // READ)
     marked = failed | source.outliers | {loop.since for loop in loops} | {None}
-    rows = _thinned(source.pk, every, marked) if every > 1 else _events(source.pk)
+    rows = _sampled_events(source.pk, every, marked) if every > 1 else _events(source.pk)
     for pk, name, occurred in rows:
-        at = occurred or (events[-1].at if events else _received(pk))
+        at = occurred or (events[-1].at if events else _receive_time(pk))
         events.append(TrackEvent(pk, at, _kind(pk, name, source)))
     is_running, far_above = source.status == "running", len(source.outliers)
     return Track(source.pk, layout(events, loops), source.lines, is_running, far_above)
@@ -174,13 +174,13 @@ def _outliers(session: Any) -> frozenset[int | None]:
     return outliers.events_of(outliers.of_session(session.pk).values())
 
 
-def _received(event: int) -> datetime:
+def _receive_time(event: int) -> datetime:
     at: datetime = JournalEvent.objects.values_list("received_at", flat=True).get(pk=event)
     return at
 
 
 @compiled
-def _failed(session: int) -> QuerySet[Any, int | None]:
+def _failed_events(session: int) -> QuerySet[Any, int | None]:
     """Query the end events of failed tools and turns, at most FAILED."""
     tools = ToolCall.objects.filter(loop__session=session, state="failed")
     turns = Turn.objects.filter(loop__session=session).exclude(error="")
@@ -195,7 +195,7 @@ def _events(session: int) -> QuerySet[EventRecord, tuple[Any, ...]]:
 
 
 @compiled
-def _thinned(
+def _sampled_events(
     session: int, every: int, marked: Collection[int | None]
 ) -> QuerySet[EventRecord, tuple[Any, ...]]:
     """Query every `every`-th event, and all that are marked or rare."""

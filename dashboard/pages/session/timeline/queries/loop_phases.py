@@ -59,18 +59,20 @@ def loop_phases(loops: Collection[int]) -> LoopPhases:
     """Return the phases of loops. Six queries."""
     rows = LoopRecord.objects.filter(pk__in=loops, started_at__isnull=False)
     columns = rows.values_list("pk", "started_at", "ended_at", "last_event_at", "config_id")
-    found = list(columns)
+    loop_rows = list(columns)
     ran = {
-        pk: Span(start, max(start, ended or last or start)) for pk, start, ended, last, _ in found if start
+        pk: Span(start, max(start, ended or last or start))
+        for pk, start, ended, last, _ in loop_rows
+        if start
     }
     if not ran:
         return LoopPhases(())
     end = max(span.end for span in ran.values())
     turns = _turns(
-        loops, {pk: span.end for pk, span in ran.items()}, {pk: config for pk, *_, config in found}
+        loops, {pk: span.end for pk, span in ran.items()}, {pk: config for pk, *_, config in loop_rows}
     )
     tools, timeless = _tools(loops, {turn.pk: turn for turn in turns}, end)
-    answers = _answers(turns, _received(loops), tools)
+    answers = _answers(turns, _receive_times(loops), tools)
     phases = [*answers, *tools, *_approvals(loops, turns, end), *_compactions(loops, end)]
     return LoopPhases(phases, timeless, _bounds(ran, {phase.loop for phase in phases}))
 
@@ -90,17 +92,17 @@ def _turns(
     columns = ("pk", "loop_id", "ordinal", "started_at", "ended_at", "state", "config_id", "agent_id")
     rows = list(Turn.objects.filter(loop__in=loops).order_by("loop_id", "ordinal").values_list(*columns))
     answered = {(loop, ""): config for loop, config in configs.items()}  # the last config of each agent
-    found: list[_Begun] = []
+    begun_turns: list[_Begun] = []
     for row, following in zip_longest(rows, rows[1:]):
         pk, loop, ordinal, started, ended, state, config, agent = row
         after = following[3] if following and following[1] == loop else ends.get(loop, started)
         config = answered[loop, agent] = config or answered.get((loop, agent))
         span = Span(started, max(started, ended or after))
-        found.append(_Begun(loop, pk, ordinal, span, state == "open", config))
-    return found
+        begun_turns.append(_Begun(loop, pk, ordinal, span, state == "open", config))
+    return begun_turns
 
 
-def _received(loops: Collection[int]) -> dict[int, tuple[datetime | None, datetime | None]]:
+def _receive_times(loops: Collection[int]) -> dict[int, tuple[datetime | None, datetime | None]]:
     """Return the receive times of the first delta and of the end of each turn's answer. One query."""
     lines = EventRecord.objects.filter(loop__in=loops, turn__isnull=False)
     # Messages before the request are prompts, not answers.
@@ -126,7 +128,7 @@ def _answers(
     for tool in tools:
         key = tool.loop, tool.turn
         first_tool[key] = min(tool.span.start, first_tool.get(key, tool.span.start))
-    found: list[Phase] = []
+    phases: list[Phase] = []
     for turn in turns:
         first, last = received.get(turn.pk, (None, None))
         end = min(first_tool.get((turn.loop, turn.ordinal), turn.span.end), turn.span.end)
@@ -134,18 +136,20 @@ def _answers(
         if first is not None and is_received:
             start = turn.clamped(first)
             waited = Span(turn.span.start, start)
-            found.append(Phase("wait", turn.loop, waited, turn.ordinal, is_received=True, config=turn.config))
+            phases.append(
+                Phase("wait", turn.loop, waited, turn.ordinal, is_received=True, config=turn.config)
+            )
             if last is not None and turn.holds(last) and not turn.is_open:
                 end = turn.clamped(last)
         span, is_open = Span(start, max(start, end)), turn.is_open
         answer = Phase("model", turn.loop, span, turn.ordinal, is_received=is_received, is_open=is_open)
-        found.append(replace(answer, config=turn.config))
-    return found
+        phases.append(replace(answer, config=turn.config))
+    return phases
 
 
 def _tools(loops: Collection[int], turns: Mapping[int, _Begun], end: datetime) -> tuple[list[Phase], int]:
     """Return tool calls, and the number of those without usable times. One query."""
-    found: list[Phase] = []
+    phases: list[Phase] = []
     timeless = 0
     rows = ToolCall.objects.filter(loop__in=loops).order_by("pk")
     for pk, loop, turn_pk, name, state, started, ended, received in rows.values_list(
@@ -161,8 +165,8 @@ def _tools(loops: Collection[int], turns: Mapping[int, _Begun], end: datetime) -
         if received and turn is not None and not is_open:
             span = Span(turn.clamped(span.start), turn.clamped(span.end))
         kind: Kind = "failed" if state == "failed" else "tool"
-        found.append(Phase(kind, loop, span, turn.ordinal if turn else None, pk, name, received, is_open))
-    return found, timeless
+        phases.append(Phase(kind, loop, span, turn.ordinal if turn else None, pk, name, received, is_open))
+    return phases, timeless
 
 
 def _approvals(loops: Collection[int], turns: Iterable[_Begun], end: datetime) -> list[Phase]:
@@ -189,10 +193,10 @@ def _approvals(loops: Collection[int], turns: Iterable[_Begun], end: datetime) -
 def _compactions(loops: Collection[int], end: datetime) -> list[Phase]:
     rows = Compaction.objects.filter(loop__in=loops).order_by("pk")
     columns = rows.values_list("loop_id", "turn__ordinal", "started_at", "ended_at", "state")
-    found: list[Phase] = []
+    phases: list[Phase] = []
     for loop, turn, start, until, state in columns:
         begun = start or until
         if begun is not None:
             span = Span(begun, max(begun, until or end))
-            found.append(Phase("compaction", loop, span, turn, is_open=state == "running"))
-    return found
+            phases.append(Phase("compaction", loop, span, turn, is_open=state == "running"))
+    return phases

@@ -192,7 +192,7 @@ class Timelines:
         turns: dict[int | None, list[Phase]] = defaultdict(list)
         for phase in phases:
             turns[phase.turn].append(phase)
-        slug, found, notes = session.project.slug, [], of_turns_in(self.loop)
+        slug, parts, notes = session.project.slug, [], of_turns_in(self.loop)
         for ordinal in sorted(turns, key=lambda n: (n is None, n)):
             answer = [phase for phase in turns[ordinal] if phase.kind in ("wait", "model")]
             at = links.loop(slug, session.pk, self.loop, turn="" if ordinal is None else ordinal + 1)
@@ -200,13 +200,13 @@ class Timelines:
                 part = _part(
                     "model", f"Turn {ordinal + 1:,}", f"{at}#turn-{ordinal + 1}", answer, near, painter
                 )
-                found.append(replace(part, notes=notes.get(ordinal)))
+                parts.append(replace(part, notes=notes.get(ordinal)))
             for phase in turns[ordinal]:
                 if phase.kind not in ("wait", "model"):
                     url = f"{at}#session-tool-{phase.pk}" if phase.pk else at
                     name = phase.name or NAMES[phase.kind]
-                    found.append(_part(phase.kind, name, url, [phase], near, painter))
-        return found
+                    parts.append(_part(phase.kind, name, url, [phase], near, painter))
+        return parts
 
     def _url(self, session: Session, loop: int) -> str:
         zoom = "" if self.zoom is None else f"{self.zoom[0]:g}-{self.zoom[1]:g}"
@@ -254,7 +254,7 @@ def _part(kind: Kind, name: str, url: str, phases: Sequence[Phase], near: Axis, 
         None if is_open else end - start,
         is_received,
         waste=next((mark for phase in phases if (mark := painter.mark_of(phase))), None),
-        outlier=next((found for phase in phases if (found := painter.outlier_of(phase))), None),
+        outlier=next((outlier for phase in phases if (outlier := painter.outlier_of(phase))), None),
     )
 
 
@@ -289,22 +289,22 @@ def _spawned_loops(session: int, loops: Collection[int]) -> dict[int, list[int]]
         *spawned.order_by("pk").values_list("session__parent_id", "pk"),
         *refs.order_by("pk").values_list("loop_id", "child_id"),
     ]
-    found: dict[int, dict[int, None]] = defaultdict(dict)
+    children_of: dict[int, dict[int, None]] = defaultdict(dict)
     for parent, child in pairs:
         if parent is not None and child is not None:
-            found[parent].setdefault(child)
-    return {parent: list(children) for parent, children in found.items()}
+            children_of[parent].setdefault(child)
+    return {parent: list(children) for parent, children in children_of.items()}
 
 
 def _bracket_positions(loops: Sequence[int]) -> dict[int, str]:
     """Return the position of loops in the bracket of their parallel group: first, mid, last. One query."""
     known = LoopRecord.objects.filter(pk__in=loops).values_list("pk", "group_id", "judged_groups")
     group = {pk: own or judged for pk, own, judged in known}
-    found: dict[int, str] = {}
+    positions: dict[int, str] = {}
     for n, pk in enumerate(loops):
         if group.get(pk) is None:
             continue
         is_first = n == 0 or group.get(loops[n - 1]) != group[pk]
         is_last = n + 1 == len(loops) or group.get(loops[n + 1]) != group[pk]
-        found[pk] = "" if is_first and is_last else "first" if is_first else "last" if is_last else "mid"
-    return {pk: position for pk, position in found.items() if position}
+        positions[pk] = "" if is_first and is_last else "first" if is_first else "last" if is_last else "mid"
+    return {pk: position for pk, position in positions.items() if position}

@@ -29,8 +29,8 @@ def costs_of_groups(groups: Collection[int]) -> Mapping[int, GroupCost]:
     for loop in LoopRecord.objects.filter(group__in=groups).only("group_id", "is_selected", *COST):
         branches[loop.group_id].append(loop)
     judged = ("judge_id", *(f"judge__{name}" for name in COST))
-    found = ParallelGroupRecord.objects.filter(pk__in=groups).select_related("judge").only(*COST, *judged)
-    return {group.pk: _cost(group, branches[group.pk]) for group in found}
+    records = ParallelGroupRecord.objects.filter(pk__in=groups).select_related("judge").only(*COST, *judged)
+    return {group.pk: _cost(group, branches[group.pk]) for group in records}
 
 
 def branches_of(session: int) -> dict[int, int]:

@@ -64,12 +64,12 @@ class LoopOutliers:
     @property
     def by_turn(self) -> Mapping[int, Outlier]:
         """Return them by the ordinal of their turn."""
-        return {each.turn: each for each in self.turns}
+        return {outlier.turn: outlier for outlier in self.turns}
 
     @property
     def words(self) -> str:
         """Name the first ones: "Turn 14 cost …"."""
-        named = [f"Turn {each.turn + 1:,} {each.words}" for each in self.turns[:NAMED]]
+        named = [f"Turn {outlier.turn + 1:,} {outlier.words}" for outlier in self.turns[:NAMED]]
         more = [plural(self.count - NAMED, "more turn")] if self.count > NAMED else []
         return ". ".join([*named, *more])
 
@@ -91,18 +91,18 @@ def _by_loop(rows: Iterable[tuple[Any, ...]]) -> Mapping[int, LoopOutliers]:
     turns: dict[int, list[Measured]] = defaultdict(list)
     for loop, *columns in rows:
         turns[loop].append(Measured(*columns))
-    found = {loop: tuple(outliers(measured)) for loop, measured in turns.items()}
-    return {loop: LoopOutliers(of_loop) for loop, of_loop in found.items() if of_loop}
+    outliers_of = {loop: tuple(outliers(measured)) for loop, measured in turns.items()}
+    return {loop: LoopOutliers(of_loop) for loop, of_loop in outliers_of.items() if of_loop}
 
 
 def events_of(loops: Iterable[LoopOutliers]) -> frozenset[int | None]:
     """Return the events with which outliers ended."""
-    return frozenset(each.event for loop in loops for each in loop.turns)
+    return frozenset(outlier.event for loop in loops for outlier in loop.turns)
 
 
 def outliers(turns: Iterable[Measured]) -> list[Outlier]:
     """Return the outliers among turns, in their order."""
-    found = []
+    far_above = []
     for turn in turns:
         others_nano = mean_of_others(turn.nano, turn.priced, turn.all_nano)
         others_ms = mean_of_others(turn.ms, turn.timed, turn.all_ms)
@@ -112,8 +112,8 @@ def outliers(turns: Iterable[Measured]) -> list[Outlier]:
         if others_ms is not None and (turn.ms or 0) >= LEAST_MS:
             reasons.append(_reason("took", duration(turn.ms), duration(others_ms)))
         if reasons:
-            found.append(Outlier(turn.turn, turn.event, "; ".join(reasons)))
-    return found
+            far_above.append(Outlier(turn.turn, turn.event, "; ".join(reasons)))
+    return far_above
 
 
 def mean_of_others(amount: int | None, known: int, total: int | None) -> int | None:
@@ -140,8 +140,8 @@ def _of_session(session: int) -> QuerySet[Turn, tuple[Any, ...]]:
 
 def _candidates(turns: QuerySet[Turn]) -> QuerySet[Turn, tuple[Any, ...]]:
     """Query the ended turns, of loops that have enough, that may be outliers, as they are `Measured`."""
-    found = turns.filter(loop__turns__gte=LEAST_TURNS, ended_at__isnull=False)
-    found = found.annotate(length=Milliseconds(F("started_at"), F("ended_at"))).annotate(
+    candidates = turns.filter(loop__turns__gte=LEAST_TURNS, ended_at__isnull=False)
+    candidates = candidates.annotate(length=Milliseconds(F("started_at"), F("ended_at"))).annotate(
         priced=_of_loop(Count("cost_nano")),
         all_nano=_of_loop(Sum("cost_nano")),
         timed=_of_loop(Count("length")),
@@ -150,7 +150,7 @@ def _candidates(turns: QuerySet[Turn]) -> QuerySet[Turn, tuple[Any, ...]]:
     dear = _may_be_far_above(F("cost_nano"), F("priced"), F("all_nano"))
     slow = _may_be_far_above(F("length"), F("timed"), F("all_ms"))
     columns = ("ordinal", "end_event", "cost_nano", "priced", "all_nano", "length", "timed", "all_ms")
-    return found.filter(Q(dear) | Q(slow)).order_by("loop", "ordinal").values_list("loop", *columns)
+    return candidates.filter(Q(dear) | Q(slow)).order_by("loop", "ordinal").values_list("loop", *columns)
 
 
 def _of_loop(total: Count | Sum) -> Window:
@@ -159,5 +159,5 @@ def _of_loop(total: Count | Sum) -> Window:
 
 def _may_be_far_above(amount: Combinable, known: Combinable, total: Combinable) -> GreaterThan:
     """Compare as `mean_of_others` does, in floats, which never overflow, so with a smaller factor."""
-    amount, known, total = (Cast(each, FloatField()) for each in (amount, known, total))
+    amount, known, total = (Cast(expression, FloatField()) for expression in (amount, known, total))
     return GreaterThan(amount * (known - 1.0), (TIMES - 1.0) * (total - amount))

@@ -50,16 +50,16 @@ class Facts:
     def __init__(self, loops: Collection[LoopRecord]) -> None:
         pks = [loop.pk for loop in loops]
         judges = [loop.pk for loop in loops if loop.role == "judge"]
-        self.superseded = set(_superseded(pks))
-        self.judged = {group.judge_id: group for group in _judged(judges)}
+        self.superseded = set(_superseded_loops(pks))
+        self.judged = {group.judge_id: group for group in _judged_groups(judges)}
         self.compaction_counts = _compaction_counts(
             [loop.pk for loop in loops if loop.compactions or loop.role == "compaction"]
         )
         self.waits = dict(_waits([loop.pk for loop in loops if loop.waiting]))
-        self.cut = set(_cut(pks))
+        self.cut = set(_cut_off_loops(pks))
         self.first_prompts = dict(_first_prompts({loop.group_id for loop in loops if loop.group_id}))
         self.whole = loops_with_sub_agents(loops)
-        self.failed = dict(_failed([loop.pk for loop in loops if loop.errors]))
+        self.failed = dict(_failed_tool_counts([loop.pk for loop in loops if loop.errors]))
         self.answered_by = answered_by(loops)
         self.chips = chips_of(self.answered_by)
         self.notes = of_loops(loops)
@@ -68,12 +68,12 @@ class Facts:
 
 
 def _compaction_counts(pks: Collection[int]) -> Mapping[int, CompactionCounts]:
-    found: dict[int, CompactionCounts] = {}
+    counts: dict[int, CompactionCounts] = {}
     for compaction in _compactions(pks):
-        before = found.get(compaction.loop_id)
+        before = counts.get(compaction.loop_id)
         if before is not None and compaction.start_event is None and compaction.content == "block":
             continue  # an imported copy of a compaction that was recorded
-        found[compaction.loop_id] = CompactionCounts(
+        counts[compaction.loop_id] = CompactionCounts(
             before.count + 1 if before else 1,
             compaction.state,
             compaction.tokens_before,
@@ -83,23 +83,23 @@ def _compaction_counts(pks: Collection[int]) -> Mapping[int, CompactionCounts]:
             compaction.started_at,
             compaction.ended_at,
         )
-    return found
+    return counts
 
 
 @compiled
-def _superseded(pks: Collection[int]) -> QuerySet[LoopRecord, int | None]:
+def _superseded_loops(pks: Collection[int]) -> QuerySet[LoopRecord, int | None]:
     reruns = LoopRecord.objects.filter(parent__in_list=pks, continuation_kind="Rerun")
     return reruns.values_list("parent_id", flat=True)
 
 
 @compiled
-def _judged(judges: Collection[int]) -> QuerySet[ParallelGroupRecord]:
+def _judged_groups(judges: Collection[int]) -> QuerySet[ParallelGroupRecord]:
     judged = ParallelGroupRecord.objects.filter(judge__in_list=judges)
     return judged.only("judge_id", "status", "selected_config_index", "loop_ids")
 
 
 @compiled
-def _cut(pks: Collection[int]) -> QuerySet[Turn, int]:
+def _cut_off_loops(pks: Collection[int]) -> QuerySet[Turn, int]:
     return Turn.objects.filter(loop__in_list=pks, stop_reason="length").values_list("loop_id", flat=True)
 
 
@@ -109,7 +109,7 @@ def _compactions(pks: Collection[int]) -> QuerySet[Compaction]:
 
 
 @compiled
-def _failed(pks: Collection[int]) -> QuerySet[ToolCall, tuple[int, int]]:
+def _failed_tool_counts(pks: Collection[int]) -> QuerySet[ToolCall, tuple[int, int]]:
     """Count the failed tools of loops; a call denied before it started is no failure."""
     failed = ToolCall.objects.filter(loop__in_list=pks, state="failed", start_event__isnull=False)
     return failed.order_by().values("loop_id").annotate(n=Count("pk")).values_list("loop_id", "n")

@@ -102,12 +102,12 @@ class Children:
     called: dict[int, int] = field(default_factory=dict)
     below: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     deeper: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
-    found: dict[int, _AgentLink] = field(default_factory=dict)
+    links: dict[int, _AgentLink] = field(default_factory=dict)
 
     def rows(self, keys: Collection[int]) -> Mapping[int, ChildRow]:
         """Return the data of these rows. A fixed number of queries, and those of the cost sums."""
-        times = Counter(link.session for link in self.found.values())
-        return _rows({key: self.found[key] for key in keys}, times)
+        times = Counter(link.session for link in self.links.values())
+        return _rows({key: self.links[key] for key in keys}, times)
 
 
 def children(session: int) -> Children:
@@ -117,15 +117,15 @@ def children(session: int) -> Children:
     frontier, linked = {session}, set[int]()
     for level in range(LEVELS):
         fresh: dict[int, int] = {}
-        for key, owner, loop, found in _level(frontier, linked):
-            if found.child is not None and found.session == owner:
+        for key, owner, loop, link in _level(frontier, linked):
+            if link.child is not None and link.session == owner:
                 if level == 0:
-                    every.called[found.child] = loop
+                    every.called[link.child] = loop
                 continue
-            every.found[key] = found
+            every.links[key] = link
             (every.deeper[row_of[owner]] if owner in row_of else every.below[loop]).append(key)
-            if found.session is not None and found.session != session and found.session not in row_of:
-                fresh.setdefault(found.session, key)
+            if link.session is not None and link.session != session and link.session not in row_of:
+                fresh.setdefault(link.session, key)
         row_of |= fresh
         frontier = set(fresh)
         if not frontier:
@@ -156,14 +156,14 @@ def _spawner(session: int) -> QuerySet[Session, tuple[Any, ...]]:
 
 def _level(sessions: Collection[int], linked: set[int]) -> Iterator[tuple[int, int, int, _AgentLink]]:
     """Yield the links from loops of these sessions: key, calling session, calling loop, sub-agent."""
-    for pk, owner, loop, session_id, tool_name, child, session in _referred(sessions):
+    for pk, owner, loop, session_id, tool_name, child, session in _child_references(sessions):
         if child not in linked:
             linked |= {child} - {None}
             yield pk, owner, loop, _AgentLink(session_id, tool_name, child, session)
     first: set[int] = (
         set()
     )  # sessions yielded: only their first loop; a running sub-agent has no tool result yet
-    for child, session, owner, loop, session_id, tool_name in _spawned(sessions):
+    for child, session, owner, loop, session_id, tool_name in _spawned_loops(sessions):
         if session == owner or session in first:
             continue
         first.add(session)
@@ -173,18 +173,18 @@ def _level(sessions: Collection[int], linked: set[int]) -> Iterator[tuple[int, i
 
 
 @compiled
-def _referred(sessions: Collection[int]) -> QuerySet[ChildLoopRef, tuple[Any, ...]]:
+def _child_references(sessions: Collection[int]) -> QuerySet[ChildLoopRef, tuple[Any, ...]]:
     return ChildLoopRef.objects.filter(loop__session__in_list=sessions).order_by("pk").values_list(*REFERRED)
 
 
 @compiled
-def _spawned(sessions: Collection[int]) -> QuerySet[LoopRecord, tuple[Any, ...]]:
+def _spawned_loops(sessions: Collection[int]) -> QuerySet[LoopRecord, tuple[Any, ...]]:
     spawned = LoopRecord.objects.filter(session__parent__session__in_list=sessions).order_by("pk")
     return spawned.values_list(*SPAWNED, *CALLED)
 
 
-def _rows(found: Mapping[int, _AgentLink], times: Mapping[int | None, int]) -> Mapping[int, ChildRow]:
-    recorded = _recorded({link.child for link in found.values() if link.child is not None})
+def _rows(links_of: Mapping[int, _AgentLink], times: Mapping[int | None, int]) -> Mapping[int, ChildRow]:
+    recorded = _recorded_loops({link.child for link in links_of.values() if link.child is not None})
     # A session started by one call is shown as a whole; one continued by several calls loop by loop.
     alone = [child.session for child in recorded.values() if times[child.session_id] == 1]
     others = [child for child in recorded.values() if times[child.session_id] > 1]
@@ -194,7 +194,7 @@ def _rows(found: Mapping[int, _AgentLink], times: Mapping[int | None, int]) -> M
     answered = answered_by(recorded.values())
     named = chips_of(answered)
     rows = {}
-    for key, link in found.items():
+    for key, link in links_of.items():
         child = recorded.get(link.child or 0)
         used = answered.get(link.child or 0, NO_ANSWER).chips(named)
         if child is None:
@@ -207,7 +207,7 @@ def _rows(found: Mapping[int, _AgentLink], times: Mapping[int | None, int]) -> M
     return rows
 
 
-def _recorded(children: Collection[int]) -> Mapping[int, LoopRecord]:
+def _recorded_loops(children: Collection[int]) -> Mapping[int, LoopRecord]:
     """Return the loops of sub-agents. One query, none without any."""
     return LoopRecord.objects.select_related("session__project").only(*SHOWN).in_bulk(children)
 
@@ -218,12 +218,12 @@ def _error_counts(sessions: Collection[int]) -> Mapping[int, int]:
 
 
 def _of_session(
-    found: _AgentLink, child: LoopRecord, used: Sequence[Chip], whole: Cost, errors: int
+    link: _AgentLink, child: LoopRecord, used: Sequence[Chip], whole: Cost, errors: int
 ) -> ChildRow:
     session = child.session
     return ChildRow(
         session.session_id,
-        found.tool_name,
+        link.tool_name,
         links.loop(session.project.slug, session.pk, child.pk),
         child.title or session.title or child.agent_id,
         state_of_session(session),
@@ -238,10 +238,10 @@ def _of_session(
     )
 
 
-def _of_loop(found: _AgentLink, child: LoopRecord, used: Sequence[Chip], whole: Cost) -> ChildRow:
+def _of_loop(link: _AgentLink, child: LoopRecord, used: Sequence[Chip], whole: Cost) -> ChildRow:
     return ChildRow(
-        found.session_id,
-        found.tool_name,
+        link.session_id,
+        link.tool_name,
         links.loop(child.session.project.slug, child.session_id, child.pk),
         child.title or child.session.title or child.agent_id,
         state_of(child, is_waiting=child.waiting > 0),

@@ -119,19 +119,19 @@ def related(session: int) -> set[int]:
 
 
 def _tree(session: int, shape: Shape, selected: int, at: int | None) -> Tree:
-    place = selected if at is None else at
-    around = next((n for n, row in enumerate(shape.rows) if row.key == place and row.kind == "loop"), 0)
+    centre = selected if at is None else at
+    around = next((n for n, row in enumerate(shape.rows) if row.key == centre and row.kind == "loop"), 0)
     shown = window(shape.nodes, shape.rows, around, ROWS)
     nodes = [mark.node for mark in shown.marks if mark.what == "open"]
     loops = rows([node.key for node in nodes if node.kind == "loop"])
-    found = shape.children.rows([node.key for node in nodes if node.kind == "child"])
+    child_rows = shape.children.rows([node.key for node in nodes if node.kind == "child"])
     costs = costs_of_groups([node.key for node in nodes if node.kind == "box"])
     boxes = {pk: _box(group, costs.get(pk, NO_COST)) for pk, group in shape.groups.items()}
     return Tree(
         ancestors(session),
-        [_step(mark, loops, found, boxes, selected) for mark in shown.marks],
+        [_step(mark, loops, child_rows, boxes, selected) for mark in shown.marks],
         len(shape.order),
-        len(shape.children.found),
+        len(shape.children.links),
         shown.earlier,
         shown.later,
         _link(shape, selected, shown.first - ROWS // 2) if shown.earlier else "",
@@ -141,8 +141,8 @@ def _tree(session: int, shape: Shape, selected: int, at: int | None) -> Tree:
 
 def _link(shape: Shape, selected: int, around: int) -> str:
     """Return the URL of the page with another window of its tree."""
-    place = next((row.key for row in shape.rows[max(around, 0) :] if row.kind == "loop"), selected)
-    return f"?tree={place}"
+    nearest = next((row.key for row in shape.rows[max(around, 0) :] if row.kind == "loop"), selected)
+    return f"?tree={nearest}"
 
 
 def _step(

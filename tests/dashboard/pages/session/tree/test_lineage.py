@@ -89,7 +89,7 @@ def test_the_cost_with_sub_agents_is_the_sum_over_all_loops(feed):
     other = LoopRecord.objects.get(loop_id="s.a.2")
     assert rows([other.pk])[other.pk].whole is None
     found = children(pk("s"))
-    shown = {row.session_id: row for row in found.rows(found.found).values()}
+    shown = {row.session_id: row for row in found.rows(found.links).values()}
     for name in "tuv":
         own_cost = sum(cost for each, cost in own.items() if each.startswith(name))
         assert shown[name].own_cost.cost_nano == own_cost
