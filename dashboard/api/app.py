@@ -64,7 +64,7 @@ def _not_signed_in(request: HttpRequest, _: NotSignedIn) -> HttpResponse:
 
 
 @api.exception_handler(PermissionDenied)
-def _denied(request: HttpRequest, denied: PermissionDenied) -> HttpResponse:
+def _denied_response(request: HttpRequest, denied: PermissionDenied) -> HttpResponse:
     return problem(request, 403, "forbidden", str(denied) or "This token does not have scope read.")
 
 
@@ -92,7 +92,7 @@ def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 
 @api.exception_handler(Refused)
-def _refused(request: HttpRequest, error: Refused) -> HttpResponse:
+def _refused_response(request: HttpRequest, error: Refused) -> HttpResponse:
     return problem(request, 409 if error.code == "conflict" else 400, error.code, str(error))
 
 
@@ -107,7 +107,7 @@ def _not_allowed(request: HttpRequest, _: NotAllowed) -> HttpResponse:
 
 
 @api.exception_handler(Pruned)
-def _pruned(request: HttpRequest, error: Exception) -> HttpResponse:
+def _pruned_response(request: HttpRequest, error: Exception) -> HttpResponse:
     return problem(request, 410, "pruned", f"{error}: {AFTER_PRUNING}")
 
 

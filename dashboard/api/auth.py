@@ -53,32 +53,32 @@ def writer(request: HttpRequest) -> Reader:
 
 
 def _member(request: HttpRequest) -> Reader:
-    found = reader(request)
-    user = found.user
+    caller = reader(request)
+    user = caller.user
     if check_csrf(request) is not None:  # a cookie is sent by every page, also of other sites
         raise PermissionDenied("The CSRF token is missing or wrong.")
-    if not isinstance(user, User) or not may(user, found.project, Right.WRITE_NOTES):
-        refuse_archived(found.project)
+    if not isinstance(user, User) or not may(user, caller.project, Right.WRITE_NOTES):
+        refuse_archived(caller.project)
         raise PermissionDenied("Viewers cannot write notes.")
-    is_admin = may(user, found.project, Right.CHANGE_ALL_NOTES)
+    is_admin = may(user, caller.project, Right.CHANGE_ALL_NOTES)
     request.author = Author(user.get_username(), user=user, is_admin=is_admin)  # type: ignore[attr-defined]
-    return found
+    return caller
 
 
 def project_with(request: HttpRequest, right: Right) -> Project:
     """Return the project of a request by a person with a right. Raises PermissionDenied, also for tokens."""
-    found = reader_of(request)
-    if found.user is None or not may(request.user, found.project, right):
-        refuse_archived(found.project)
+    caller = reader_of(request)
+    if caller.user is None or not may(request.user, caller.project, right):
+        refuse_archived(caller.project)
         raise PermissionDenied(f"Only {least_role(right)}s of the project may do this.")
-    return found.project
+    return caller.project
 
 
 def acting(request: HttpRequest) -> Actor:
     """Return who reads or writes, for the audit log."""
-    found = reader_of(request)
+    caller = reader_of(request)
     actor = actor_of(request)
-    return Actor("token", found.token, actor.address) if found.token else actor
+    return Actor("token", caller.token, actor.address) if caller.token else actor
 
 
 def refuse_archived(project: Project) -> None:

@@ -56,10 +56,10 @@ def loops(request: HttpRequest, params: Query[OfLoop]) -> schemas.Loops:
 @router.get("/loops/{pk}", response=LoopItem)
 def loop(request: HttpRequest, pk: Path[Key]) -> LoopItem:
     """Return one loop."""
-    found = loop_item(project_of(request), pk)
-    if found is None:
+    item = loop_item(project_of(request), pk)
+    if item is None:
         raise Http404
-    return found
+    return item
 
 
 @router.get("/groups", response=schemas.Groups)
@@ -71,10 +71,10 @@ def groups(request: HttpRequest, params: Query[OfSession]) -> schemas.Groups:
 @router.get("/groups/{pk}", response=schemas.GroupItem)
 def group(request: HttpRequest, pk: Path[Key]) -> schemas.GroupItem:
     """Return one parallel group."""
-    found = find_group(project_of(request), pk)
-    if found is None:
+    item = find_group(project_of(request), pk)
+    if item is None:
         raise Http404
-    return found
+    return item
 
 
 @router.get("/tool-calls", response=schemas.ToolCalls)

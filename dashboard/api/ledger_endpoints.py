@@ -21,19 +21,19 @@ Key = Annotated[int, Field(ge=0, le=ID_MAX)]
 @router.get("/context", response=schemas.SessionLedgerItem)
 def context(request: HttpRequest, params: Query[OfLedger]) -> schemas.SessionLedgerItem:
     """Return what the calls of a session were sent, and what each block cost; `at` as of an event."""
-    found = queries.ledger_of_session(project_of(request), params.session_id, params.at)
-    if found is None:
+    ledger = queries.ledger_of_session(project_of(request), params.session_id, params.at)
+    if ledger is None:
         raise Http404
-    return found
+    return ledger
 
 
 @router.get("/context/turns/{pk}", response=schemas.TurnLedgerItem)
 def context_of_turn(request: HttpRequest, pk: Path[Key]) -> schemas.TurnLedgerItem:
     """Return the blocks that one call was sent, in order, and the verdict on its cache."""
-    found = queries.ledger_of_turn(project_of(request), pk)
-    if found is None:
+    ledger = queries.ledger_of_turn(project_of(request), pk)
+    if ledger is None:
         raise Http404
-    return found
+    return ledger
 
 
 @router.get("/context/causes", response=schemas.CausesItem)

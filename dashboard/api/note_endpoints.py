@@ -101,7 +101,7 @@ def add(request: HttpRequest, body: NewNote) -> Status[schemas.NoteItem]:
 def change(request: HttpRequest, pk: Path[Key], body: NoteChange) -> schemas.NoteItem:
     """Change the text or value of an entry of one's own, or resolve a note."""
     project, author = project_of(request), author_of(request)
-    note = _found(project, pk)
+    note = _note_or_404(project, pk)
     if body.text is not None or body.value is not None:
         write.edit(note, author, text=body.text, value=body.value)
     if body.resolved is not None:
@@ -115,7 +115,7 @@ def change(request: HttpRequest, pk: Path[Key], body: NoteChange) -> schemas.Not
 def delete(request: HttpRequest, pk: Path[Key]) -> Status[None]:
     """Delete an entry of one's own, with its replies; admins any."""
     project = project_of(request)
-    delete_note(project, _found(project, pk), author_of(request), acting(request))
+    delete_note(project, _note_or_404(project, pk), author_of(request), acting(request))
     return Status(204, None)
 
 
@@ -155,7 +155,7 @@ def remove(request: HttpRequest, name: Path[Text]) -> Status[None]:
 
 def _write(project: Project, author: Author, body: NewNote) -> write.Written:
     kind = body.kind or ("score" if body.name else "note")
-    parent = None if body.parent is None else _found(project, body.parent)
+    parent = None if body.parent is None else _note_or_404(project, body.parent)
     if parent is not None and kind == "note":
         return write.add_note(
             project.pk, author, targets.of_note(parent), body.text, given_id=body.id, parent=parent
@@ -196,7 +196,7 @@ def _admin(request: HttpRequest) -> Author:
     return author
 
 
-def _found(project: Project, pk: int) -> Note:
+def _note_or_404(project: Project, pk: int) -> Note:
     note = note_of(project, pk)
     if note is None:
         raise Http404

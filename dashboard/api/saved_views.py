@@ -116,7 +116,7 @@ def save(request: HttpRequest, view: NewView) -> Status[ViewItem]:
     """Save a view. One of the project takes an admin."""
     project, held, user = project_of(request), _rights_to_write(request), _user(request)
     _check_sharing(held, view.visibility)
-    kept = _checked(view.page, content(view.page, view.query, view.sort, view.columns))
+    kept = _checked_content(view.page, content(view.page, view.query, view.sort, view.columns))
     try:
         row = audited.create(project, user, view.page, view.name, view.visibility, kept, actor_of(request))
     except store.DuplicateName:
@@ -135,7 +135,11 @@ def change(request: HttpRequest, pk: Path[Key], view: ChangedView) -> ViewItem:
         _check_sharing(held, view.visibility)
     try:
         audited.change(
-            row, actor_of(request), name=view.name, visibility=view.visibility, content=_changed(row, view)
+            row,
+            actor_of(request),
+            name=view.name,
+            visibility=view.visibility,
+            content=_changed_content(row, view),
         )
     except store.DuplicateName:
         raise _name_conflict(view.name or row.name) from None
@@ -183,7 +187,7 @@ def _check_sharing(held: Rights, visibility: str) -> None:
         raise HttpError(403, "Saving a view of the project takes the role admin.")
 
 
-def _changed(row: SavedView, view: ChangedView) -> Content | None:
+def _changed_content(row: SavedView, view: ChangedView) -> Content | None:
     """Return what a view keeps after a change; None if that stays. Raises QueryError or HttpError."""
     if view.query is None and view.sort is None and view.columns is None:
         return None
@@ -193,10 +197,10 @@ def _changed(row: SavedView, view: ChangedView) -> Content | None:
         row.sort if view.sort is None else view.sort,
         row.columns if view.columns is None else view.columns,
     )
-    return _checked(row.page, kept)
+    return _checked_content(row.page, kept)
 
 
-def _checked(page: str, kept: Content) -> Content:
+def _checked_content(page: str, kept: Content) -> Content:
     try:
         check(page, kept)
     except Unreadable as error:

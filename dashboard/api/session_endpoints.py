@@ -38,11 +38,11 @@ def export(request: HttpRequest, session_id: str, params: Query[OfExport]) -> ob
     """Return the session in phi-core's format, as spans (an OTLP export request) or as an HTML file."""
     if _is_part_of_id(request, session_id, "export"):
         return JsonResponse(detail(request, f"{session_id}/export").model_dump())
-    found = _found(request, session_id)
-    audit.record(found.project, acting(request), "session.export", session_id, after={"as": params.as_})
+    session = _session_or_404(request, session_id)
+    audit.record(session.project, acting(request), "session.export", session_id, after={"as": params.as_})
     if params.as_ == "otlp":
-        return otlp(request, found, params.encoding)
-    return html(request, found) if params.as_ == "html" else JsonResponse(phi_session(found))
+        return otlp(request, session, params.encoding)
+    return html(request, session) if params.as_ == "html" else JsonResponse(phi_session(session))
 
 
 @router.get("/sessions/{path:session_id}/context", response=Brief, by_alias=True)
@@ -50,9 +50,9 @@ def context(request: HttpRequest, session_id: str, params: Query[OfContext]) -> 
     """Return a brief of the session: tasks, tools, errors, approvals, sub-agents; `as=text` for a prompt."""
     if _is_part_of_id(request, session_id, "context"):
         return JsonResponse(detail(request, f"{session_id}/context").model_dump())
-    found = brief(project_of(request), _found(request, session_id))
+    item = brief(project_of(request), _session_or_404(request, session_id))
     return (
-        HttpResponse(text(found), content_type="text/plain; charset=utf-8") if params.as_ == "text" else found
+        HttpResponse(text(item), content_type="text/plain; charset=utf-8") if params.as_ == "text" else item
     )
 
 
@@ -61,9 +61,9 @@ def events(request: HttpRequest, session_id: str, params: Query[OfEvents]) -> ob
     """Return the recorded lines, byte for byte in recorded order."""
     if _is_part_of_id(request, session_id, "events"):
         return JsonResponse(detail(request, f"{session_id}/events").model_dump())
-    found = _found(request, session_id)
-    lines = chunks(found, envelope=params.envelope)
-    audit.record(found.project, acting(request), "session.export", session_id, after={"as": "ndjson"})
+    session = _session_or_404(request, session_id)
+    lines = chunks(session, envelope=params.envelope)
+    audit.record(session.project, acting(request), "session.export", session_id, after={"as": "ndjson"})
     content = stream(lines) if isinstance(request, ASGIRequest) else lines
     return StreamingHttpResponse(content, content_type="application/x-ndjson")
 
@@ -71,24 +71,24 @@ def events(request: HttpRequest, session_id: str, params: Query[OfEvents]) -> ob
 @router.get("/sessions/{path:session_id}", response=schemas.SessionDetail)
 def detail(request: HttpRequest, session_id: str, at: str | None = None) -> schemas.SessionDetail:
     """Return one session with its loops, each below its parent; `at` gives the session as of an event."""
-    project, found = project_of(request), _found(request, session_id)
+    project, session = project_of(request), _session_or_404(request, session_id)
     if at is None:
-        return queries.session_detail(project, found)
+        return queries.session_detail(project, session)
     event = whole_number(at)
     if event is None:
         raise HttpError(400, "`at` must be the id of a recorded event, from the envelope of `/events`.")
     try:
-        with as_of(found, event) as moment, at_moment(moment):
-            return queries.session_detail(project, _found(request, session_id), event)
+        with as_of(session, event) as moment, at_moment(moment):
+            return queries.session_detail(project, _session_or_404(request, session_id), event)
     except NotOfSession:
         raise HttpError(404, "the session has no such event") from None
 
 
-def _found(request: HttpRequest, session_id: str) -> Session:
-    found = queries.session(project_of(request), session_id)
-    if found is None:
+def _session_or_404(request: HttpRequest, session_id: str) -> Session:
+    session = queries.session(project_of(request), session_id)
+    if session is None:
         raise Http404
-    return found
+    return session
 
 
 def _is_part_of_id(request: HttpRequest, session_id: str, suffix: str) -> bool:

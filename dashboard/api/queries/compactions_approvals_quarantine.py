@@ -15,9 +15,9 @@ from dashboard.query_conditions.conditions import compaction_condition, session_
 from recorder.models import Approval, Compaction, Project, QuarantinedLine, Session
 
 
-def _compaction(found: passes.CompactionEffect, sent_messages: int | None) -> schemas.CompactionItem:
-    row = found.row
-    has_requests = found.content == "none" and sent_messages is not None and found.has_request_before
+def _compaction(effect: passes.CompactionEffect, sent_messages: int | None) -> schemas.CompactionItem:
+    row = effect.row
+    has_requests = effect.content == "none" and sent_messages is not None and effect.has_request_before
     return schemas.CompactionItem(
         id=row.pk,
         session_id=row.loop.session.session_id,
@@ -29,8 +29,8 @@ def _compaction(found: passes.CompactionEffect, sent_messages: int | None) -> sc
         tokens_before=row.tokens_before,
         tokens_after=row.tokens_after,
         sent_messages=sent_messages,
-        sent_tokens=found.sent_after,
-        content=cast("schemas.Content", "request" if has_requests else found.content),
+        sent_tokens=effect.sent_after,
+        content=cast("schemas.Content", "request" if has_requests else effect.content),
         summary=row.summary or None,
         loops_compacted=row.loops_compacted,
         started_at=row.started_at,
@@ -59,7 +59,7 @@ def _approval(row: Approval) -> schemas.ApprovalItem:
     )
 
 
-def _rejected(row: QuarantinedLine) -> schemas.QuarantineItem:
+def _quarantine_item(row: QuarantinedLine) -> schemas.QuarantineItem:
     return schemas.QuarantineItem(
         id=row.pk,
         producer=row.producer.name,
@@ -75,8 +75,8 @@ def _rejected(row: QuarantinedLine) -> schemas.QuarantineItem:
 
 def _compaction_rows(project: Project, params: OfSession) -> QuerySet[Compaction]:
     listed = passes.listed(project.pk)
-    found = listed.filter(params.condition(compaction_condition, project)) if params.q else listed
-    rows = filtered(found, loop__session__session_id=params.session_id)
+    matching = listed.filter(params.condition(compaction_condition, project)) if params.q else listed
+    rows = filtered(matching, loop__session__session_id=params.session_id)
     # A block may hold megabytes of messages; items only need its summary.
     return rows.select_related("loop__session__project", "turn").defer("block")
 
@@ -84,9 +84,9 @@ def _compaction_rows(project: Project, params: OfSession) -> QuerySet[Compaction
 def _compaction_items(
     project: Project, _: OfSession, rows: Sequence[Compaction]
 ) -> list[schemas.CompactionItem]:
-    found = passes.passes(list(rows))
-    sent = bodies.counts(found)
-    return [_compaction(each, sent.get(each.pk)) for each in found]
+    effects = passes.passes(list(rows))
+    sent = bodies.counts(effects)
+    return [_compaction(effect, sent.get(effect.pk)) for effect in effects]
 
 
 def _approval_rows(project: Project, params: OfApprovals) -> QuerySet[Approval]:
@@ -108,7 +108,7 @@ def _quarantine_rows(project: Project, _: ById) -> QuerySet[QuarantinedLine]:
 def _quarantine_items(
     project: Project, _: ById, rows: Sequence[QuarantinedLine]
 ) -> list[schemas.QuarantineItem]:
-    return [_rejected(row) for row in rows]
+    return [_quarantine_item(row) for row in rows]
 
 
 COMPACTIONS = ListEndpoint(

@@ -44,7 +44,7 @@ class _Related:
 
 
 def _items(project: Project, rows: QuerySet[ParallelGroupRecord]) -> list[schemas.GroupItem]:
-    found = list(rows.select_related("session", "judge").order_by("pk"))
+    groups = list(rows.select_related("session", "judge").order_by("pk"))
     branches: dict[int, list[LoopRecord]] = defaultdict(list)
     order = ("branch_index", "pk")
     for loop in (
@@ -53,9 +53,9 @@ def _items(project: Project, rows: QuerySet[ParallelGroupRecord]) -> list[schema
         branches[loop.group_id or 0].append(loop)
     used = {loop.config_id for loops in branches.values() for loop in loops if loop.config_id is not None}
     loops = [loop.pk for of_group in branches.values() for loop in of_group]
-    judges = [row.judge_id for row in found if row.judge_id]
+    judges = [row.judge_id for row in groups if row.judge_id]
     related = _Related(branches, chips(used), inferred_in_loops(project.pk, loops + judges))
-    return [_item(project, row, related) for row in found]
+    return [_item(project, row, related) for row in groups]
 
 
 def _item(project: Project, row: ParallelGroupRecord, related: _Related) -> schemas.GroupItem:

@@ -29,17 +29,17 @@ def ledger_of_session(project: Project, session_id: str, at: int | None) -> sche
     session = Session.objects.filter(project=project, session_id=session_id).first()
     if session is None:
         return None
-    found = session_ledger(session.pk, as_of=at, is_over=at is None and session.status != "running")
+    ledger = session_ledger(session.pk, as_of=at, is_over=at is None and session.status != "running")
     return schemas.SessionLedgerItem(
         session_id=session_id,
-        skipped_turns=found.skipped,
-        turns=[_turn(call) for call in found.calls],
-        blocks=[_block(block) for block in found.blocks],
-        context_usd=_usd(found.context_nano),
-        output_usd=_usd(found.output_nano),
-        undivided_usd=_usd(found.undivided_nano),
-        cost_usd=_usd(found.cost_nano),
-        lost_usd=_usd(found.lost_nano),
+        skipped_turns=ledger.skipped,
+        turns=[_turn(call) for call in ledger.calls],
+        blocks=[_block(block) for block in ledger.blocks],
+        context_usd=_usd(ledger.context_nano),
+        output_usd=_usd(ledger.output_nano),
+        undivided_usd=_usd(ledger.undivided_nano),
+        cost_usd=_usd(ledger.cost_nano),
+        lost_usd=_usd(ledger.lost_nano),
     )
 
 
@@ -49,32 +49,32 @@ def ledger_of_turn(project: Project, turn: int) -> schemas.TurnLedgerItem | None
     session = Session.objects.filter(pk=row.session, project=project).first() if row else None
     if session is None:
         return None
-    found = session_ledger(session.pk, is_over=session.status != "running")
-    call = next((call for call in found.calls if call.turn == turn), None)
+    ledger = session_ledger(session.pk, is_over=session.status != "running")
+    call = next((call for call in ledger.calls if call.turn == turn), None)
     if call is None:
         return None
     about = _turn(call).model_dump()
     about["cache"]["first_difference"] = _difference(difference_of_call(turn))
-    return schemas.TurnLedgerItem(**about, session_id=session.session_id, blocks=_sent(turn, found))
+    return schemas.TurnLedgerItem(**about, session_id=session.session_id, blocks=_sent_blocks(turn, ledger))
 
 
 def causes(scope: Scope) -> schemas.CausesItem:
     """Return the cost by kind and the losses by cause. Four queries."""
-    found = read(scope)
+    sums = read(scope)
     return schemas.CausesItem(
         since=scope.first,
         until=scope.last,
-        turns=found.turns,
-        context_usd=_usd(found.context_nano),
-        cost_usd=_usd(found.cost_nano),
+        turns=sums.turns,
+        context_usd=_usd(sums.context_nano),
+        cost_usd=_usd(sums.cost_nano),
         kinds=[
             schemas.KindItem(kind=kind, tokens=tokens, cost_usd=_usd(nano))
-            for kind, (tokens, nano) in sorted(found.kinds.items())
+            for kind, (tokens, nano) in sorted(sums.kinds.items())
         ],
         causes=[
             schemas.CauseItem(
                 verdict=cast("Any", cause.verdict),
-                lost_usd_a_week=_a_week(found, cause.whole),
+                lost_usd_a_week=_a_week(sums, cause.whole),
                 changes=[
                     schemas.LossByChange(change=cast("Any", change or None), **_loss(loss))
                     for change, loss in cause.changes
@@ -82,24 +82,24 @@ def causes(scope: Scope) -> schemas.CausesItem:
                 days=[schemas.LossOfDay(day=day, **_loss(loss)) for day, loss in sorted(cause.days.items())],
                 **_loss(cause.whole),
             )
-            for cause in found.causes
+            for cause in sums.causes
         ],
-        **_loss(found.lost),
+        **_loss(sums.lost),
     )
 
 
-def _a_week(found: PeriodLedger, loss: Loss) -> str | None:
+def _a_week(sums: PeriodLedger, loss: Loss) -> str | None:
     """Return a loss in a week; None without a price, and in a period that is too short to say."""
-    return usd(found.a_week(loss.nano)) if loss.nano or not loss.tokens else None
+    return usd(sums.a_week(loss.nano)) if loss.nano or not loss.tokens else None
 
 
 def tools(scope: Scope) -> schemas.ToolsItem:
     """Return what results of tools and definitions never called cost. Four queries."""
-    found = read(scope)
+    sums = read(scope)
     return schemas.ToolsItem(
         since=scope.first,
         until=scope.last,
-        tools=[_tool(tool) for tool in found.tools],
+        tools=[_tool(tool) for tool in sums.tools],
         never_called=[
             schemas.NeverCalledItem(
                 server=group.server or None,
@@ -110,7 +110,7 @@ def tools(scope: Scope) -> schemas.ToolsItem:
                 carried_tokens=group.carried_tokens,
                 carried_usd=_usd(group.nano),
             )
-            for group in found.unused
+            for group in sums.unused
         ],
     )
 
@@ -140,16 +140,16 @@ def _tool(tool: Tool) -> schemas.ToolItem:
 
 def requests(scope: Scope) -> schemas.RequestsItem:
     """Return the dearest requests. Eight queries."""
-    found = dear_requests(scope)
+    dearest = dear_requests(scope)
     return schemas.RequestsItem(
         since=scope.first,
         until=scope.last,
-        requests=found.calls,
-        cost_usd=_usd(found.cost_nano),
-        least=found.few.least if found.few else None,
-        most=found.few.most if found.few else None,
-        is_cut=found.is_cut,
-        dearest=[_request(row) for row in found.rows],
+        requests=dearest.calls,
+        cost_usd=_usd(dearest.cost_nano),
+        least=dearest.few.least if dearest.few else None,
+        most=dearest.few.most if dearest.few else None,
+        is_cut=dearest.is_cut,
+        dearest=[_request(row) for row in dearest.rows],
     )
 
 
@@ -223,8 +223,8 @@ def _loss(loss: Loss) -> dict[str, Any]:
     return {"misses": loss.calls, "lost_tokens": loss.tokens, "lost_usd": _usd(loss.nano)}
 
 
-def _sent(turn: int, found: SessionLedger) -> list[schemas.SentBlock]:
-    carried = {block.pk: block for block in found.blocks}
+def _sent_blocks(turn: int, ledger: SessionLedger) -> list[schemas.SentBlock]:
+    carried = {block.pk: block for block in ledger.blocks}
     return [
         schemas.SentBlock(**_block(carried[block.pk]).model_dump(), cost_here_usd=_usd(nano))
         for block, nano in blocks_of_call(turn)
@@ -281,17 +281,17 @@ def _block(block: BlockRow) -> schemas.LedgerBlockItem:
     )
 
 
-def _difference(found: Difference | None) -> schemas.FirstDifference | None:
-    if found is None:
+def _difference(difference: Difference | None) -> schemas.FirstDifference | None:
+    if difference is None:
         return None
     return schemas.FirstDifference(
-        block=found.block,
-        kind=found.kind,
-        name=found.name or None,
-        byte=found.byte if found.byte >= 0 else None,
-        path=found.path or None,
-        before=_text(found.earlier),
-        after=_text(found.later),
+        block=difference.block,
+        kind=difference.kind,
+        name=difference.name or None,
+        byte=difference.byte if difference.byte >= 0 else None,
+        path=difference.path or None,
+        before=_text(difference.earlier),
+        after=_text(difference.later),
     )
 
 

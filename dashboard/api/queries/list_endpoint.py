@@ -72,26 +72,26 @@ def filtered(rows: QuerySet[M], **conditions: object) -> QuerySet[M]:
 def by_id(rows: QuerySet[M], params: ById) -> Slice[M]:
     """Return the rows after the cursor, in recorded order. Two queries."""
     # One row more than the page holds shows whether another page follows.
-    found = list(rows.order_by("pk").filter(pk__gt=params.cursor)[: params.limit + 1])
-    shown = found[: params.limit]
-    return Slice(shown, str(shown[-1].pk) if len(found) > len(shown) else None, rows.count())
+    fetched = list(rows.order_by("pk").filter(pk__gt=params.cursor)[: params.limit + 1])
+    shown = fetched[: params.limit]
+    return Slice(shown, str(shown[-1].pk) if len(fetched) > len(shown) else None, rows.count())
 
 
 def by_newest(rows: QuerySet[M], params: ById) -> Slice[M]:
     """Return the rows before the cursor, or the newest without one, last recorded first. Two queries."""
     rest = rows.filter(pk__lt=params.cursor) if params.cursor else rows
-    found = list(rest.order_by("-pk")[: params.limit + 1])
-    shown = found[: params.limit]
-    return Slice(shown, str(shown[-1].pk) if len(found) > len(shown) else None, rows.count())
+    fetched = list(rest.order_by("-pk")[: params.limit + 1])
+    shown = fetched[: params.limit]
+    return Slice(shown, str(shown[-1].pk) if len(fetched) > len(shown) else None, rows.count())
 
 
 def by_order(sessions: QuerySet[Session], params: OfSessions) -> Slice[Session]:
     """Return the sessions after the cursor, in the order of `params.sort`. Two queries."""
     order = params.order
     rest = order.after(sessions, params.after) if params.after else sessions
-    found = list(order.sort(rest)[: params.limit + 1])
-    shown = found[: params.limit]
-    return Slice(shown, str(order.cursor(shown[-1])) if len(found) > len(shown) else None, sessions.count())
+    fetched = list(order.sort(rest)[: params.limit + 1])
+    shown = fetched[: params.limit]
+    return Slice(shown, str(order.cursor(shown[-1])) if len(fetched) > len(shown) else None, sessions.count())
 
 
 def by_offset(rows: Sequence[Row], params: Offset) -> Slice[Row]:

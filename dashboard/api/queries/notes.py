@@ -33,17 +33,17 @@ def note_of(project: Project, pk: int) -> Note | None:
 def note_counts(project: Project, session_id: str, at: int | None = None) -> schemas.NoteCounts:
     """Return how many entries a session has, as of event `at` if given. One query."""
     rows = filtered(Note.objects.filter(project=project, session_id=session_id), event__lte=at)
-    found = dict(rows.order_by().values_list("kind").annotate(n=Count("pk")))
+    counts = dict(rows.order_by().values_list("kind").annotate(n=Count("pk")))
     return schemas.NoteCounts(
-        notes=found.get("note", 0), scores=found.get("score", 0), bookmarks=found.get("bookmark", 0)
+        notes=counts.get("note", 0), scores=counts.get("score", 0), bookmarks=counts.get("bookmark", 0)
     )
 
 
 def _groups(sessions: dict[str, int], rows: Sequence[Note]) -> dict[tuple[str, int], int]:
     if not any(row.group is not None for row in rows):
         return {}
-    found = ParallelGroupRecord.objects.filter(session__in=sessions.values())
-    rows_found = found.values_list("session__session_id", "ordinal", "pk")
+    groups = ParallelGroupRecord.objects.filter(session__in=sessions.values())
+    rows_found = groups.values_list("session__session_id", "ordinal", "pk")
     return {(session_id, ordinal): pk for session_id, ordinal, pk in rows_found}
 
 

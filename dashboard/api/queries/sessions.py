@@ -28,16 +28,16 @@ def session(project: Project, session_id: str) -> Session | None:
     return Session.objects.filter(project=project, session_id=session_id).first()
 
 
-def session_detail(project: Project, found: Session, at: int | None = None) -> schemas.SessionDetail:
+def session_detail(project: Project, session: Session, at: int | None = None) -> schemas.SessionDetail:
     """Return a session with its loops, each under its parent; `at` is the event as of which it is read."""
-    loops = LoopRecord.objects.filter(session=found)
+    loops = LoopRecord.objects.filter(session=session)
     items = {item.id: item for item in loop_items(project, loops)}
     ordered = tree_order(loops.only("pk", "parent", "group", "branch_index"))
-    whole = sessions_with_sub_agents([found])[found.pk]
-    is_inferred = bool(inferred_in_sessions(project.pk, [found.pk]))
-    fields = session_fields(project, found, whole, is_inferred=is_inferred) | {
+    whole = sessions_with_sub_agents([session])[session.pk]
+    is_inferred = bool(inferred_in_sessions(project.pk, [session.pk]))
+    fields = session_fields(project, session, whole, is_inferred=is_inferred) | {
         "loops": [items[loop.pk] for loop in ordered if loop.pk in items],
-        "notes": note_counts(project, found.session_id, at),
+        "notes": note_counts(project, session.session_id, at),
     }
     return schemas.SessionDetail(**fields)
 

@@ -69,20 +69,20 @@ def _rows(project: Project, params: OfUsage) -> list[_Row]:
     """Return the sums by config, model or agent, or by one of them and day, from `since` to `until`."""
     scope = params.scope(project)
     if scope.rollups is None:
-        found = _of_records(project, params, scope)
+        sums_of = _of_records(project, params, scope)
     else:
-        found = _of_rollups(project, params, scope.rollups)
-    rows = [_Row(*key, sums) for key, sums in found.items()]
+        sums_of = _of_rollups(project, params, scope.rollups)
+    rows = [_Row(*key, sums) for key, sums in sums_of.items()]
     nothing: Key = 0 if params.by == "config" else ""
     return sorted(rows, key=lambda row: (row.day, row.key or nothing))
 
 
 def _of_records(project: Project, params: OfUsage, scope: Scope) -> _Sums:
     day = Day if params.by_day else None
-    found: dict[tuple[Key, str], Counter[str]] = defaultdict(Counter)
+    sums_of: dict[tuple[Key, str], Counter[str]] = defaultdict(Counter)
     for row in queries.sums(project.pk, scope, _period(params), (params.by,), day):
-        found[row[params.by], row.get("at", "")].update({name: row[name] for name in FIGURES})
-    return found
+        sums_of[row[params.by], row.get("at", "")].update({name: row[name] for name in FIGURES})
+    return sums_of
 
 
 def _of_rollups(project: Project, params: OfUsage, where: Q) -> _Sums:
@@ -105,7 +105,7 @@ def _items(project: Project, params: OfUsage, rows: Sequence[_Row]) -> list[sche
     configs: dict[int, ModelConfig] = {}
     if params.by != "agent":
         is_wanted = Q(model__in=keys) if params.by == "model" else Q(pk__in=keys)
-        configs = {each.pk: each for each in of_project.filter(is_wanted)}
+        configs = {model_config.pk: model_config for model_config in of_project.filter(is_wanted)}
     labels = chips(set(configs)) if params.by == "config" else {}
     names = _Names(params.by, configs, labels, _times(project, params, configs))
     return [_item(row, names) for row in rows]
@@ -149,19 +149,19 @@ def _times(
     """Return the durations in milliseconds of the newest ended loops, ascending, by key and day."""
     period, scope = _period(params), params.scope(project)
     if params.by == "agent":
-        found = durations.of_newest(project.pk, period, scope)
+        newest = durations.of_newest(project.pk, period, scope)
     else:
-        found = durations.of_configs(project.pk, set(configs), period, scope)
+        newest = durations.of_configs(project.pk, set(configs), period, scope)
 
-    def key(each: durations.Duration) -> Key:
+    def key(duration: durations.Duration) -> Key:
         if params.by == "agent":
-            return each.agent
-        return each.config if params.by == "config" else configs[each.config or 0].model
+            return duration.agent
+        return duration.config if params.by == "config" else configs[duration.config or 0].model
 
-    def day(each: durations.Duration) -> str:
-        return f"{each.ended_at.astimezone(UTC):%Y-%m-%d}" if params.by_day else ""
+    def day(duration: durations.Duration) -> str:
+        return f"{duration.ended_at.astimezone(UTC):%Y-%m-%d}" if params.by_day else ""
 
-    return durations.grouped(((key(each), day(each)), each.ms) for each in found)
+    return durations.grouped(((key(duration), day(duration)), duration.ms) for duration in newest)
 
 
 def _period(params: OfUsage) -> durations.Period:

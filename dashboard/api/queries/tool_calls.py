@@ -30,8 +30,8 @@ def _rows(project: Project, params: OfLoop) -> QuerySet[ToolCall]:
 
 def _items(project: Project, _: OfLoop, rows: Sequence[ToolCall]) -> list[schemas.ToolCallItem]:
     """Return the items of a page. Two queries."""
-    found = ToolCall.objects.select_related("loop", "turn").only(*READ).in_bulk([row.pk for row in rows])
-    calls = [found[row.pk] for row in rows if row.pk in found]
+    call_of = ToolCall.objects.select_related("loop", "turn").only(*READ).in_bulk([row.pk for row in rows])
+    calls = [call_of[row.pk] for row in rows if row.pk in call_of]
     sessions = Session.objects.defer("formation", "summary").in_bulk({call.loop.session_id for call in calls})
     return [_item(project, call, sessions[call.loop.session_id]) for call in calls]
 

@@ -18,24 +18,24 @@ from recorder.models import Project, Session, Waste
 
 
 def _rows(project: Project, params: OfWaste) -> QuerySet[Waste]:
-    found = Waste.objects.filter(project=project)
+    wastes = Waste.objects.filter(project=project)
     if params.q or params.session is not None:
         sessions = Session.objects.filter(params.condition(session_condition, project), project=project)
         sessions = filtered(sessions, session_id=params.session)
-        found = found.filter(session__in=sessions.values("pk"))
+        wastes = wastes.filter(session__in=sessions.values("pk"))
     is_without_alarm = False if params.alarms else None
-    return filtered(found, rule=params.rule, last_at__gte=params.since, alarm_line__isnull=is_without_alarm)
+    return filtered(wastes, rule=params.rule, last_at__gte=params.since, alarm_line__isnull=is_without_alarm)
 
 
 def _items(project: Project, _: OfWaste, rows: Sequence[Waste]) -> list[schemas.WasteItem]:
     """Return the items of a page. Three queries."""
     pks = [row.pk for row in rows]
-    found, calls = of_keys(pks), places.of_calls(pks)
+    waste_rows, calls = of_keys(pks), places.of_calls(pks)
     sessions = Session.objects.filter(project=project).in_bulk({row.session for row in rows})
     return [
-        _item(project, found[row.pk], sessions[row.session], calls.get(row.pk, []))
+        _item(project, waste_rows[row.pk], sessions[row.session], calls.get(row.pk, []))
         for row in rows
-        if row.pk in found and row.session in sessions
+        if row.pk in waste_rows and row.session in sessions
     ]
 
 
@@ -57,7 +57,7 @@ def _item(project: Project, row: WasteRow, session: Session, calls: Sequence[Pla
         last_at=row.last_at,
         alarm_event=row.alarm_line,
         alarmed_at=row.alarmed_at,
-        urls=[place.url(project.slug) for place in calls[: schemas.WASTE_URLS_MAX]],
+        urls=[call.url(project.slug) for call in calls[: schemas.WASTE_URLS_MAX]],
     )
 
 

@@ -30,24 +30,24 @@ def what_if(request: HttpRequest, params: Query[OfWhatIf]) -> schemas.WhatIfItem
 def _scope(project: Project, params: OfWhatIf) -> Scope:
     if params.session is None:
         return days(project.pk, params.since, params.until or timezone.now(), params.agent or "")
-    found = session_of(project.pk, params.session)
-    if found is None:
+    session = session_of(project.pk, params.session)
+    if session is None:
         raise Http404
-    return Scope(project.pk, found)
+    return Scope(project.pk, session)
 
 
-def _item(found: Desk) -> schemas.WhatIfItem:
-    calls = found.calls
+def _item(what_if: Desk) -> schemas.WhatIfItem:
+    calls = what_if.calls
     return schemas.WhatIfItem(
-        state=found.state,
-        figures=[_figure(line) for line in found.lines],
+        state=what_if.state,
+        figures=[_figure(line) for line in what_if.lines],
         calls=len(calls.found),
         reported_calls=calls.reported,
         unpriced_calls=calls.unpriced,
         unreconciled_calls=calls.unreconciled,
         left_out_usd=_usd(calls.left_out_nano),
-        has_ledger=found.has_ledger,
-        without_price=[name_of(key) for key in found.without_price],
+        has_ledger=what_if.has_ledger,
+        without_price=[name_of(key) for key in what_if.without_price],
     )
 
 
