@@ -21,7 +21,7 @@ from pydantic import (
 
 from dashboard.query_conditions.spending import spending_scope
 from dashboard.query_language import parse
-from dashboard.shared.session_filter import (
+from dashboard.shared.queries.session_filter import (
     LABEL_MAX,
     METADATA,
     OUTCOMES,

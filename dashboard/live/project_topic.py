@@ -24,7 +24,7 @@ from typing import TypeVar
 
 from django.utils import timezone
 
-from dashboard.live.queries import TOUCHED_MAX, became_stale, check_interval_s
+from dashboard.live.queries.stale_sessions import TOUCHED_MAX, became_stale, check_interval_s
 from dashboard.live.renderer import DRAWING, draw, whole_pages, with_connection
 from dashboard.live.viewer import NEVER, Key, PageGone, Viewer, is_slow, keys
 from recorder.pubsub.invalidation import Invalidation, merge

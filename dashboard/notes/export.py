@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from django.template.loader import render_to_string
 
-from dashboard.notes.queries import Entry, all_of_session
+from dashboard.notes.queries.entries import Entry, all_of_session
 from dashboard.rendering.markdown import mark_controls
 from recorder.models import Session
 

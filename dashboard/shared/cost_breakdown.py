@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from dashboard.shared.costs import COST, NOTHING, SOURCES, Cost, usd
+from dashboard.shared.queries.costs import COST, NOTHING, SOURCES, Cost, usd
 from dashboard.shared.session_json.usage import has_counts
 from recorder.core.money.prices import Band, Rates, web_search_rate
 from recorder.models import LoopRecord, Price, Spend, Turn

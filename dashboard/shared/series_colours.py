@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from dashboard.shared.config_labels import Chip
+from dashboard.shared.queries.config_labels import Chip
 
 COLOURS = 8  # slots 1 to 8 are colours, the same number behind them patterns (components.css)
 SLOTS = 2 * COLOURS

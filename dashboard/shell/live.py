@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from dashboard.live.panel import Panel
 from dashboard.live.viewer import DirtyPanels, LivePage
-from dashboard.shared.attention import Counts
+from dashboard.shared.queries.attention import Counts
 from dashboard.shell.queries import live_now
 from recorder.pubsub.invalidation import Invalidation
 

@@ -13,7 +13,8 @@ from django.utils.safestring import SafeString
 
 from dashboard.rendering import number_format
 from dashboard.rendering.user_agent import browser
-from dashboard.shared import costs, usage_bar
+from dashboard.shared import usage_bar
+from dashboard.shared.queries import costs
 from dashboard.shared.waste.queries.wastes import Flag
 
 register = template.Library()

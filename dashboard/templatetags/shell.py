@@ -7,7 +7,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.http import HttpRequest
 
 from dashboard.security import access
-from dashboard.shared.attention import Count, Counts
+from dashboard.shared.queries.attention import Count, Counts
 from dashboard.shared.saved_views.bar import views_of
 from dashboard.shared.saved_views.queries import View, page_or_default
 from dashboard.shell.live import LIVE_NOW, attention_of

@@ -119,30 +119,11 @@ WRITING_SQL = re.compile(
     r"\s*(INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\S+\s+SET|DELETE\s+FROM|REPLACE\s+INTO)\b", re.I
 )
 WRITES |= {"a" + name for name in WRITES}
-# A page reads in its `queries` modules; these modules have the reads that two pages share.
-SHARED_READERS = {
-    "dashboard/notes/counts.py",
-    "dashboard/security/access.py",
-    "dashboard/security/recheck.py",
-    "dashboard/shared/attention.py",
-    "dashboard/shared/config_labels.py",
-    "dashboard/shared/costs.py",
-    "dashboard/shared/durations.py",
-    "dashboard/shared/search/find.py",
-    "dashboard/shared/search/hits.py",
-    "dashboard/shared/search/sessions.py",
-    "dashboard/shared/session_filter.py",
-    "dashboard/shared/standings/scores.py",
-    "dashboard/live/streaming_text.py",
-}
 
 
 def may_read(file: Path) -> bool:
-    return (
-        "queries" in {file.stem, file.parent.name}
-        or name_of(file) in SHARED_READERS
-        or "commands" in file.parts
-    )
+    """Whether the path says that a module reads: `queries`, a command, or who may see what."""
+    return bool({"queries", "commands", "security"} & {file.stem, file.parent.name})
 
 
 def record_writes(source: str) -> Iterator[tuple[int, str]]:

@@ -15,8 +15,8 @@ from dashboard.pages.evaluations.queries import list as evaluations
 from dashboard.pages.sessions.params import Filters
 from dashboard.pages.sessions.queries.facets import views
 from dashboard.pages.sessions.queries.figures import figures
-from dashboard.shared import attention
-from dashboard.shared.session_filter import Wanted, matching
+from dashboard.shared.queries import attention
+from dashboard.shared.queries.session_filter import Wanted, matching
 from recorder.core.event_time import happened_at
 from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import Project, Session, Turn

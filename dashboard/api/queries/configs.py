@@ -9,11 +9,11 @@ from dashboard.api import leaderboard
 from dashboard.api.params import OfConfigs
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_offset
 from dashboard.query_conditions.conditions import evaluation_condition
-from dashboard.shared.config_labels import Chip
-from dashboard.shared.costs import usd
+from dashboard.shared.queries.config_labels import Chip
+from dashboard.shared.queries.costs import usd
 from dashboard.shared.session_json.schemas import Config
 from dashboard.shared.session_json.usage import config
-from dashboard.shared.standings.queries import Groups, read_groups
+from dashboard.shared.standings.queries.groups import Groups, read_groups
 from dashboard.shared.standings.tally import Standing, standings
 from recorder.models import ModelConfig, Project
 

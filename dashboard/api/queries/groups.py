@@ -13,8 +13,8 @@ from dashboard.api import schemas
 from dashboard.api.params import OfSession
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_id, filtered
 from dashboard.query_conditions.conditions import evaluation_condition
-from dashboard.shared.config_labels import Chip, chips
-from dashboard.shared.costs import group_totals, usd
+from dashboard.shared.queries.config_labels import Chip, chips
+from dashboard.shared.queries.costs import group_totals, usd
 from dashboard.shared.session_json.queries.loops import duration_ms
 from dashboard.shared.session_json.queries.price_sources import inferred_in_loops
 from dashboard.shared.session_json.usage import config, usage, usage_and_cost

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, cast
 
 from dashboard.api import ledger_schemas as schemas
-from dashboard.shared.costs import usd
 from dashboard.shared.ledger.queries.difference import difference_of_call
 from dashboard.shared.ledger.queries.session_ledger import (
     BlockRow,
@@ -19,6 +18,7 @@ from dashboard.shared.ledger_sums.queries.requests import DearRequest, dear_requ
 from dashboard.shared.ledger_sums.queries.sums import Scope, floors, read
 from dashboard.shared.ledger_sums.rows import Loss
 from dashboard.shared.ledger_sums.tools import Tool, by_cost
+from dashboard.shared.queries.costs import usd
 from recorder.core.ledger.difference import Difference, Excerpt
 from recorder.core.ledger.reasons import agrees
 from recorder.models import LedgerCall, Project, Session

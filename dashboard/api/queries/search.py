@@ -9,8 +9,8 @@ from dashboard.api.params import OfSearch
 from dashboard.query_conditions.conditions import search_condition
 from dashboard.query_language import parse
 from dashboard.security.access import Reader
-from dashboard.shared.search.find import SessionHits, find
-from dashboard.shared.search.hits import Hit, hits
+from dashboard.shared.search.queries.find import SessionHits, find
+from dashboard.shared.search.queries.hits import Hit, hits
 from dashboard.web import links
 from recorder.models import Project, Session
 from recorder.search.documents import NUMBERS

@@ -11,8 +11,8 @@ from dashboard.api.params import OfSessions
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_order
 from dashboard.api.queries.notes import note_counts
 from dashboard.query_conditions.conditions import session_condition
-from dashboard.shared.costs import sessions_with_sub_agents
-from dashboard.shared.session_filter import matching
+from dashboard.shared.queries.costs import sessions_with_sub_agents
+from dashboard.shared.queries.session_filter import matching
 from dashboard.shared.session_json.queries.loops import loop_items
 from dashboard.shared.session_json.queries.price_sources import inferred_in_sessions
 from dashboard.shared.session_json.queries.sessions import session_fields, session_items

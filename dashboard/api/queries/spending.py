@@ -17,9 +17,9 @@ from django.db.models import F, Q, Sum, Value
 from dashboard.api import schemas
 from dashboard.api.params import OfUsage
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_offset
-from dashboard.shared import durations
-from dashboard.shared.config_labels import Chip, chips
-from dashboard.shared.costs import Cost, source_of
+from dashboard.shared.queries import durations
+from dashboard.shared.queries.config_labels import Chip, chips
+from dashboard.shared.queries.costs import Cost, source_of
 from dashboard.shared.session_json import money_fields
 from dashboard.shared.session_json.usage import config, money
 from dashboard.shared.spending import queries

@@ -10,7 +10,7 @@ from dashboard.api import schemas
 from dashboard.api.params import OfWaste
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_id, filtered
 from dashboard.query_conditions.conditions import session_condition
-from dashboard.shared.costs import usd
+from dashboard.shared.queries.costs import usd
 from dashboard.shared.waste.queries import places
 from dashboard.shared.waste.queries.places import Place
 from dashboard.shared.waste.queries.wastes import WasteRow, of_keys

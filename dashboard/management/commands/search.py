@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from dashboard.query_conditions.conditions import session_condition
 from dashboard.query_language import QueryError, parse
-from dashboard.shared.search.find import hits_of
-from dashboard.shared.search.hits import Hit, hits
+from dashboard.shared.search.queries.find import hits_of
+from dashboard.shared.search.queries.hits import Hit, hits
 from dashboard.shared.session_json.queries.sessions import session_items
 from dashboard.shared.session_json.schemas import SessionItem, rfc3339
 from recorder.core.content.text import clean, plural

@@ -9,7 +9,7 @@ from django.db.models import Case, F, Value, When
 from django.db.models.functions import Coalesce
 
 from dashboard.query_conditions.box import Parsed, parsed
-from dashboard.shared.session_filter import TOKENS
+from dashboard.shared.queries.session_filter import TOKENS
 from dashboard.shared.time_functions import microseconds
 from dashboard.web.filters import FilterPage
 from dashboard.web.keyset import RECORDED, Cursor, Order

@@ -14,8 +14,8 @@ from dashboard.comparison.turn_table import Branch, signed, table
 from dashboard.pages.compare.params import CompareParams
 from dashboard.pages.compare.requests import Request, request_differences
 from dashboard.rendering.number_format import NONE, duration, exact, money, ratio
-from dashboard.shared.config_labels import Chip
-from dashboard.shared.costs import Cost, HasCost, words
+from dashboard.shared.queries.config_labels import Chip
+from dashboard.shared.queries.costs import Cost, HasCost, words
 from dashboard.shared.usage_bar import Usage, kinds
 from recorder.core.records import Json
 

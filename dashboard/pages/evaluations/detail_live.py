@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from django.http import Http404
 
 from dashboard.live.panel import Panel
-from dashboard.live.streaming_text import BLOCK
-from dashboard.notes import queries as notes
+from dashboard.live.queries.streaming_text import BLOCK
+from dashboard.notes.queries import entries as notes
 from dashboard.pages.evaluations.detail_params import DetailParams
 from dashboard.pages.evaluations.queries import comparison, header, judge, lanes, lookup
 from dashboard.pages.evaluations.queries.groups import Group

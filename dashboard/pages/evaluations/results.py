@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dashboard.rendering.number_format import NONE, duration, exact, money, percent, tokens
-from dashboard.shared.costs import HasCost, words
+from dashboard.shared.queries.costs import HasCost, words
 from dashboard.shared.usage_bar import Kind
 
 COST = "Cost"

@@ -10,7 +10,7 @@ from dashboard.pages.flame.layout import Box, layout
 from dashboard.pages.flame.params import MEASURES, FlameParams, Measure
 from dashboard.pages.flame.tree import Amounts, Node, Place, added, leaves, path_to, sliced
 from dashboard.rendering.number_format import duration, exact, money, percent, plural
-from dashboard.shared.costs import usd
+from dashboard.shared.queries.costs import usd
 
 ROW = 26  # pixels
 CHARACTER, PADDING = 7, 8  # pixels of a label

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dashboard.pages.leaderboard.leaderboard import ConfigRow
-from dashboard.shared.costs import usd
+from dashboard.shared.queries.costs import usd
 from dashboard.shared.standings.tally import Standing
 from dashboard.web.csv_response import Cell
 

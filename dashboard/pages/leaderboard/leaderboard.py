@@ -10,7 +10,7 @@ from fractions import Fraction
 from dashboard.pages.leaderboard import pairwise
 from dashboard.pages.leaderboard.chart import Chart, Mark, Point, chart
 from dashboard.pages.leaderboard.pairwise import Always, Duel, Places
-from dashboard.shared.config_labels import Chip
+from dashboard.shared.queries.config_labels import Chip
 from dashboard.shared.standings import tally
 from dashboard.shared.standings.tally import Result, Standing
 

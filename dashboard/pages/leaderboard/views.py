@@ -20,8 +20,8 @@ from dashboard.security.access import member
 from dashboard.security.list_exports import exports
 from dashboard.shared.saved_views.bar import opens_view, views_bar
 from dashboard.shared.series_colours import chart_chips
-from dashboard.shared.standings.queries import Found, Groups, read_groups
-from dashboard.shared.standings.scores import ScoreStandings, outcomes, score_standings
+from dashboard.shared.standings.queries.groups import Found, Groups, read_groups
+from dashboard.shared.standings.queries.scores import ScoreStandings, outcomes, score_standings
 from dashboard.shared.standings.tally import RANKED_FROM
 from dashboard.web import csv_response, links
 from dashboard.web.csv_response import Cell

@@ -10,7 +10,7 @@ from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from dashboard.notes import queries as notes
+from dashboard.notes.queries import entries as notes
 from dashboard.pages.notes import queries
 from dashboard.pages.notes.params import Kind, NotesParams
 from dashboard.security.access import HtmxRequest, may, member, require

@@ -10,7 +10,7 @@ from django.db.models import Max, Q
 from django.utils import timezone
 
 from dashboard.query_conditions.box import parsed
-from dashboard.shared.session_filter import WORDS_MAX
+from dashboard.shared.queries.session_filter import WORDS_MAX
 from dashboard.shared.session_state import SHOWN as STATE
 from dashboard.shared.session_state import state_of_session
 from dashboard.web import links

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dashboard.pages.search_text.kinds import KINDS
 from dashboard.query_conditions.box import Parsed, parsed
-from dashboard.shared.search.find import Sort
+from dashboard.shared.search.queries.find import Sort
 from dashboard.web.filters import FilterPage
 from dashboard.web.lists.address import ListAddress, read_view
 from dashboard.web.query_params import Reading

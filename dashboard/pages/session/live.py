@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING
 from django.http import Http404
 from django.utils import timezone
 
-from dashboard.live.queries import is_stale_now
-from dashboard.live.streaming_text import BLOCK
+from dashboard.live.queries.stale_sessions import is_stale_now
+from dashboard.live.queries.streaming_text import BLOCK
 from dashboard.live.viewer import PageGone
 from dashboard.pages.session import panels
 from dashboard.pages.session.context.panel_view import Contexts
@@ -46,7 +46,7 @@ from dashboard.pages.session.timeline.queries.timeline import Timelines
 from dashboard.pages.session.tree.queries import tree
 from dashboard.pages.session.tree.queries.group_costs import branches_of
 from dashboard.pages.session.tree.queries.structure import Shape, ShapeOf
-from dashboard.shared.costs import spawned_by
+from dashboard.shared.queries.costs import spawned_by
 from dashboard.web.query_params import whole_number
 
 if TYPE_CHECKING:

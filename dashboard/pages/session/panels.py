@@ -2,7 +2,7 @@
 
 from dashboard.compaction_analysis.queries import tab
 from dashboard.live.panel import CachedQuery, Panel
-from dashboard.notes import queries as notes
+from dashboard.notes.queries import entries as notes
 from dashboard.pages.session.context.panel_view import Contexts
 from dashboard.pages.session.conversation.queries import approvals, calls, loop_end, turns
 from dashboard.pages.session.events.queries import event_list

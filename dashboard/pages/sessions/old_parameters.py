@@ -11,8 +11,8 @@ from dashboard.query_language.choices import Pair, choose, is_valid, parsed_cond
 from dashboard.query_language.keys import IS
 from dashboard.query_language.nodes import And, Condition, Node
 from dashboard.query_language.printer import conjunction
-from dashboard.shared.session_filter import HOLDS, METADATA, OUTCOMES, SILENT, metadata_names
-from dashboard.shared.session_filter import STATUSES as RECORDED
+from dashboard.shared.queries.session_filter import HOLDS, METADATA, OUTCOMES, SILENT, metadata_names
+from dashboard.shared.queries.session_filter import STATUSES as RECORDED
 from recorder.core.sources import SOURCES
 
 if TYPE_CHECKING:

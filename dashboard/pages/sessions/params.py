@@ -10,7 +10,7 @@ from dashboard.pages.sessions import old_parameters
 from dashboard.query_conditions.box import Parsed, parsed
 from dashboard.query_language import print_query
 from dashboard.query_language.choices import chosen
-from dashboard.shared.session_filter import SILENT, SORTS, Wanted
+from dashboard.shared.queries.session_filter import SILENT, SORTS, Wanted
 from dashboard.web.filters import Filter, FilterPage
 from dashboard.web.keyset import Cursor, Order
 from dashboard.web.lists.address import ListAddress, read_view

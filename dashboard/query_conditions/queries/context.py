@@ -13,9 +13,9 @@ from django.db.models.functions import Left
 from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
 
 from dashboard.query_language import values
-from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.queries.config_labels import Chip, chips
+from dashboard.shared.queries.session_filter import LABELS_MAX
 from dashboard.shared.search import sessions
-from dashboard.shared.session_filter import LABELS_MAX
 from dashboard.web.time_range import DAY
 from recorder.models import LoopRecord, ModelConfig, Turn
 

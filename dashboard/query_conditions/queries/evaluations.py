@@ -37,7 +37,7 @@ from dashboard.query_conditions.queries.subqueries import won_by
 from dashboard.query_language import values
 from dashboard.query_language.keys import STATES
 from dashboard.query_language.nodes import Condition
-from dashboard.shared.session_filter import CACHED, TOKENS
+from dashboard.shared.queries.session_filter import CACHED, TOKENS
 from recorder.models import LoopRecord, ParallelGroupRecord
 
 if TYPE_CHECKING:

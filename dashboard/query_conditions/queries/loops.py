@@ -23,7 +23,7 @@ from dashboard.query_conditions.queries.context import (
 from dashboard.query_conditions.queries.records import of_words
 from dashboard.query_conditions.queries.subqueries import branch
 from dashboard.query_language import values
-from dashboard.shared.session_filter import CACHED, TOKENS
+from dashboard.shared.queries.session_filter import CACHED, TOKENS
 from dashboard.shared.session_state import OPEN, stale
 from recorder.models import UNFINISHED, Approval, ChildLoopRef, Session, ToolCall, Waste
 

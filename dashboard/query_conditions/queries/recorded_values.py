@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from dashboard.query_language.keys import METADATA, SCORE
-from dashboard.shared.config_labels import chips
+from dashboard.shared.queries.config_labels import chips
 from recorder.core.content.labels import metadata_of
 from recorder.models import LoopRecord, ScoreDefinition, Session, SessionLabel, ToolCall
 

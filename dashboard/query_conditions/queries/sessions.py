@@ -34,8 +34,8 @@ from dashboard.query_conditions.queries.subqueries import (
 )
 from dashboard.query_language import values
 from dashboard.query_language.keys import METADATA, SCORE, STATES
+from dashboard.shared.queries.session_filter import CACHED, TOKENS, has_id, has_status
 from dashboard.shared.search.sessions import has_words, is_titled
-from dashboard.shared.session_filter import CACHED, TOKENS, has_id, has_status
 from dashboard.shared.session_state import OPEN, live
 from recorder.core.sources import RUNTIMES
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from dashboard.shared.config_labels import Chip
-from dashboard.shared.costs import HasCost, usd
+from dashboard.shared.queries.config_labels import Chip
+from dashboard.shared.queries.costs import HasCost, usd
 from dashboard.shared.session_json import money_fields, schemas
 from recorder.core.sources import WITHOUT_TOTAL
 from recorder.models import ModelConfig, Spend, Tokens

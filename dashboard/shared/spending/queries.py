@@ -18,7 +18,7 @@ from dashboard.shared.spending.scope import Scope
 from recorder.models import LoopRecord, ParallelGroupRecord, Session, Turn, happened
 
 if TYPE_CHECKING:
-    from dashboard.shared.durations import Period
+    from dashboard.shared.queries.durations import Period
     from dashboard.shared.time_functions import Day
 
 Sums: TypeAlias = Mapping[str, Any]  # the keys of a group, and its figures by the names of FIGURES

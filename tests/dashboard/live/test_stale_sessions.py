@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from dashboard.live import queries
-from dashboard.live.queries import became_stale, check_interval_s
+from dashboard.live.queries import stale_sessions
+from dashboard.live.queries.stale_sessions import became_stale, check_interval_s
 from recorder.models import LoopRecord, ParallelGroupRecord, Session
 from tests.dashboard.open_page import in_thread
 from tests.support import build
@@ -19,8 +19,8 @@ HOUR = timedelta(hours=1)
 def clock(monkeypatch, settings):
     """Return a clock that can be moved; limits are as by default, checks frequent."""
     settings.LOOPSCOPE_STALE_S, settings.LOOPSCOPE_STALE_WAITING_S = 1_800, 86_400
-    monkeypatch.setattr(queries, "CHECK_S", 0.05)
-    monkeypatch.setattr(queries, "CHECK_MIN_S", 0.05)
+    monkeypatch.setattr(stale_sessions, "CHECK_S", 0.05)
+    monkeypatch.setattr(stale_sessions, "CHECK_MIN_S", 0.05)
     read = timezone.now
 
     class Clock:
@@ -149,7 +149,7 @@ def test_sessions_that_became_stale_are_found_once(place, clock):
 
 def test_checks_are_as_frequent_as_the_limits_ask(settings):
     settings.LOOPSCOPE_STALE_S, settings.LOOPSCOPE_STALE_WAITING_S = 1_800, 86_400
-    assert check_interval_s() == queries.CHECK_S
+    assert check_interval_s() == stale_sessions.CHECK_S
     settings.LOOPSCOPE_STALE_S = 10
     assert check_interval_s() == 1
     settings.LOOPSCOPE_STALE_S = settings.LOOPSCOPE_STALE_WAITING_S = 0

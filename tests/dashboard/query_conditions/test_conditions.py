@@ -17,7 +17,7 @@ from dashboard.query_conditions.conditions import (
 from dashboard.query_language import parse, print_query
 from dashboard.query_language.keys import KEYS
 from dashboard.query_language.nodes import And, Not, Or
-from dashboard.shared.config_labels import chips
+from dashboard.shared.queries.config_labels import chips
 from dashboard.shared.session_state import end_of_session, state_of_session
 from recorder.models import (
     LoopRecord,

@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.query_conditions.conditions import evaluation_condition
 from dashboard.query_language import parse
-from dashboard.shared.costs import group_totals
+from dashboard.shared.queries.costs import group_totals
 from recorder.models import ParallelGroupRecord
 from tests.dashboard.pages.evaluations.branches import branch, end, judge, loop_id, start
 from tests.dashboard.pages.session.conftest import feed, project

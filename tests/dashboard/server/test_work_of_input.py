@@ -11,7 +11,7 @@ import pytest
 from django.http import QueryDict
 
 from dashboard.live.consumers import _acknowledged
-from dashboard.shared.session_filter import WORDS_MAX, Wanted, matching
+from dashboard.shared.queries.session_filter import WORDS_MAX, Wanted, matching
 from dashboard.web.query_params import VALUES_MAX, Reading
 from recorder.access import tokens
 from recorder.asgi.scope import header

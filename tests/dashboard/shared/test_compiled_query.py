@@ -8,7 +8,7 @@ from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, W
 from django.db.models.functions import RowNumber
 
 from dashboard.shared.compiled_query import compiled
-from dashboard.shared.config_labels import chips
+from dashboard.shared.queries.config_labels import chips
 from recorder.core.handlers.model_configs import COMPARED_MAX
 from recorder.models import LoopRecord, ModelConfig, Session
 from tests.dashboard.open_page import in_thread

@@ -19,8 +19,8 @@ from dashboard.pages.evaluations.queries import list as evaluations
 from dashboard.query_conditions.conditions import session_condition
 from dashboard.query_language import parse
 from dashboard.query_language.keys import KEYS
-from dashboard.shared import durations
-from dashboard.shared.session_filter import Wanted, matching
+from dashboard.shared.queries import durations
+from dashboard.shared.queries.session_filter import Wanted, matching
 from dashboard.shared.session_json.queries import price_sources
 from recorder.models import ModelConfig, Session
 from tests.dashboard.pages.session.conftest import feed, project

@@ -17,7 +17,7 @@ from dashboard.pages.sessions.params import Filters
 from dashboard.pages.sessions.queries.facets import views
 from dashboard.pages.sessions.queries.figures import figures
 from dashboard.pages.sessions.queries.list import matching
-from dashboard.shared import attention
+from dashboard.shared.queries import attention
 from dashboard.shared.session_state import State, end_of_session, is_stale, live, stale, state_of_session
 from dashboard.shell.queries import live_now
 from recorder.ingest.commit.pipeline import Batch, ingest

@@ -7,7 +7,7 @@ from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.shared.session_filter import Wanted, matching
+from dashboard.shared.queries.session_filter import Wanted, matching
 from recorder.core.content import labels
 from recorder.ingest.commit.pipeline import Batch, ingest
 from recorder.models import EventRecord, Session, SessionLabel

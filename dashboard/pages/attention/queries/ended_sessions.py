@@ -12,7 +12,7 @@ from django.utils import timezone
 from dashboard.live.paged_list import Count, count
 from dashboard.pages.attention.params import AttentionParams, Place
 from dashboard.pages.attention.queries.filters import selected
-from dashboard.shared import attention
+from dashboard.shared.queries import attention
 from dashboard.web import links
 from dashboard.web.keyset import Cursor
 from recorder.models import Project, Session

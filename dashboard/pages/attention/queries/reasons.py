@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from dashboard.pages.attention.params import PERIODS, AttentionParams
 from dashboard.pages.attention.queries.filters import selected
-from dashboard.shared import attention
+from dashboard.shared.queries import attention
 from dashboard.web import links
 from recorder.models import Project, Session
 

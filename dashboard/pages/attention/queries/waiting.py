@@ -12,7 +12,7 @@ from dashboard.live.paged_list import Count, count
 from dashboard.pages.attention.params import AttentionParams
 from dashboard.pages.attention.queries.filters import selected
 from dashboard.rendering import approvals
-from dashboard.shared import attention
+from dashboard.shared.queries import attention
 from dashboard.shared.session_state import stale
 from dashboard.web import links
 from recorder.core.sources import RUNTIMES

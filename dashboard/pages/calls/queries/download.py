@@ -9,7 +9,7 @@ from dashboard.pages.calls.params import TURN_ERRORS, Calls, Turns
 from dashboard.pages.calls.queries.calls import call_url, matching
 from dashboard.pages.calls.queries.turns import of_session, turn_url
 from dashboard.query_conditions.queries.tool_calls import shown_state
-from dashboard.shared.session_filter import TOKENS
+from dashboard.shared.queries.session_filter import TOKENS
 from dashboard.shared.session_json.usage import buckets, reported_usage
 from dashboard.shared.session_state import SHOWN
 from dashboard.web.lists.download import Value, chunked, dollars

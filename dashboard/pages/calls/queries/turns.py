@@ -10,8 +10,8 @@ from django.db.models import Q, QuerySet
 
 from dashboard.live.paged_list import Listing, listing
 from dashboard.pages.calls.params import TURN_ERRORS, TURN_SORTS, Turns
-from dashboard.shared.costs import NOTHING, Cost
-from dashboard.shared.session_filter import TOKENS
+from dashboard.shared.queries.costs import NOTHING, Cost
+from dashboard.shared.queries.session_filter import TOKENS
 from dashboard.web import links
 from recorder.models import Session, Turn
 

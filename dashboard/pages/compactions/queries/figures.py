@@ -11,7 +11,7 @@ from django.db.models import Case, Count, F, Q, QuerySet, Sum, When
 from dashboard.compaction_analysis.queries.passes import CompactionEffect, passes, shown
 from dashboard.pages.compactions.params import NEWEST as NEWEST_FIRST
 from dashboard.query_conditions.queries.compactions import AGENT, CONFIG
-from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.queries.config_labels import Chip, chips
 from recorder.models import Compaction
 
 NEWEST = 100  # compactions whose net savings are computed

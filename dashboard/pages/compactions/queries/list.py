@@ -14,7 +14,7 @@ from dashboard.pages.compactions.params import COLUMNS, MENUS, Filters
 from dashboard.query_conditions.box import parsed
 from dashboard.query_conditions.conditions import compaction_condition
 from dashboard.query_conditions.queries.compactions import AGENT, CONFIG
-from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.queries.config_labels import Chip, chips
 from dashboard.web.filters import Menu, config_options, options
 from dashboard.web.time_range import time_range
 from recorder.models import Compaction

@@ -10,9 +10,9 @@ from dashboard.comparison.queries import MOST, turns_of_loops
 from dashboard.comparison.turn_table import Branch
 from dashboard.pages.compare.figures import Side
 from dashboard.pages.compare.queries.requests import first_requests
-from dashboard.shared.config_labels import answered_by, chip
-from dashboard.shared.costs import loops_with_sub_agents
 from dashboard.shared.loop_state import kind_of, state_of, title_of
+from dashboard.shared.queries.config_labels import answered_by, chip
+from dashboard.shared.queries.costs import loops_with_sub_agents
 from dashboard.shared.series_colours import chart_chips
 from dashboard.shared.session_state import end_of_loop
 from dashboard.web import links

@@ -10,8 +10,8 @@ from dashboard.comparison.queries import turns_of_session
 from dashboard.comparison.turn_table import Branch
 from dashboard.pages.compare.figures import Side
 from dashboard.pages.compare.queries.requests import first_requests
-from dashboard.shared.config_labels import AnsweredBy, chip
-from dashboard.shared.costs import sessions_with_sub_agents
+from dashboard.shared.queries.config_labels import AnsweredBy, chip
+from dashboard.shared.queries.costs import sessions_with_sub_agents
 from dashboard.shared.series_colours import chart_chips
 from dashboard.shared.session_state import end_of_session, state_of_session
 from dashboard.web import links

@@ -26,9 +26,9 @@ from dashboard.pages.costs.queries import records, spending
 from dashboard.pages.costs.queries.unpriced_models import Unpriced, unpriced
 from dashboard.pages.costs.totals import UsageTotals
 from dashboard.query_conditions.box import parsed
-from dashboard.shared import durations
-from dashboard.shared.config_labels import chips
-from dashboard.shared.durations import SAMPLE_OF_CONFIG, SAMPLE_OF_PROJECT, Duration
+from dashboard.shared.queries import durations
+from dashboard.shared.queries.config_labels import chips
+from dashboard.shared.queries.durations import SAMPLE_OF_CONFIG, SAMPLE_OF_PROJECT, Duration
 from dashboard.shared.series_colours import OTHERS, chart_chips, series_class
 from dashboard.shared.spending.scope import Scope
 from dashboard.web import links

@@ -9,7 +9,7 @@ from django.db.models import F
 
 from dashboard.pages.costs.figures import UsageRow
 from dashboard.pages.costs.totals import UsageTotals, total
-from dashboard.shared import durations
+from dashboard.shared.queries import durations
 from dashboard.shared.spending import queries
 from dashboard.shared.time_functions import Day, Hour
 

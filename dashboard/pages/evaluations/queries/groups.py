@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from django.db.models import DateTimeField, OuterRef, Subquery, Value
 from django.db.models.functions import Coalesce
 
-from dashboard.shared.config_labels import AnsweredBy, Chip, answered_by, chips_of
-from dashboard.shared.costs import GroupTotals, group_totals
+from dashboard.shared.queries.config_labels import AnsweredBy, Chip, answered_by, chips_of
+from dashboard.shared.queries.costs import GroupTotals, group_totals
 from dashboard.shared.series_colours import chart_chips
 from dashboard.shared.session_state import OPEN, is_stale_loop, status_of_group
 from dashboard.shared.usage_bar import kinds

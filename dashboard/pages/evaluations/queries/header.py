@@ -11,7 +11,7 @@ from dashboard.pages.evaluations.list_params import NEWEST
 from dashboard.pages.evaluations.queries.groups import BEGAN, Branch, Group, began_at, groups
 from dashboard.pages.evaluations.verdict_text import Decision, Standing, Words, words
 from dashboard.rendering.number_format import plural
-from dashboard.shared.costs import Cost
+from dashboard.shared.queries.costs import Cost
 from dashboard.shared.usage_bar import Segment
 from dashboard.web import links
 from dashboard.web.keyset import EPOCH, Cursor

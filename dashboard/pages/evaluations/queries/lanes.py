@@ -8,8 +8,8 @@ from datetime import datetime
 
 from django.db.models import Max, Q
 
-from dashboard.live import streaming_text
-from dashboard.live.streaming_text import Block
+from dashboard.live.queries import streaming_text
+from dashboard.live.queries.streaming_text import Block
 from dashboard.pages.evaluations.queries.groups import Branch, Group, groups
 from dashboard.rendering.number_format import money
 from dashboard.shared.session_state import end_of_loop

@@ -13,8 +13,8 @@ from dashboard.pages.evaluations.queries.groups import BEGAN, Branch, Group, beg
 from dashboard.query_conditions.box import parsed
 from dashboard.query_conditions.conditions import evaluation_condition
 from dashboard.rendering.number_format import NONE, money
-from dashboard.shared.config_labels import chips
-from dashboard.shared.costs import Cost
+from dashboard.shared.queries.config_labels import chips
+from dashboard.shared.queries.costs import Cost
 from dashboard.web import links
 from dashboard.web.filters import Menu, choices, config_options
 from dashboard.web.time_range import time_range

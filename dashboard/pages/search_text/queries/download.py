@@ -8,8 +8,8 @@ from datetime import datetime
 
 from dashboard.pages.search_text.params import SearchParams
 from dashboard.pages.search_text.queries.results import page_of
-from dashboard.shared.search import hits as recorded_hits
-from dashboard.shared.search.find import SessionHits
+from dashboard.shared.search.queries import hits as recorded_hits
+from dashboard.shared.search.queries.find import SessionHits
 from dashboard.web import links
 from dashboard.web.lists.download import Value
 from recorder.models import Project, Session

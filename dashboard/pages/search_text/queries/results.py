@@ -15,9 +15,9 @@ from dashboard.pages.search_text.params import SearchParams
 from dashboard.query_conditions.box import Parsed
 from dashboard.query_language.words import positive_words
 from dashboard.shared.compiled_query import compiled
-from dashboard.shared.config_labels import Chip, chips
-from dashboard.shared.search import hits as recorded_hits
-from dashboard.shared.search.find import FoundSessions, SessionHits, find
+from dashboard.shared.queries.config_labels import Chip, chips
+from dashboard.shared.search.queries import hits as recorded_hits
+from dashboard.shared.search.queries.find import FoundSessions, SessionHits, find
 from dashboard.shared.session_state import state_of_session
 from dashboard.web import links
 from recorder.models import LoopRecord, Project, Session, ToolCall, Turn

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from dashboard.live.streaming_text import Block
+from dashboard.live.queries.streaming_text import Block
 from dashboard.pages.session.events.bodies import Excerpt
 from dashboard.shared.waste.queries.marks import Mark
 

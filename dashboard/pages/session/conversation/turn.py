@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
-from dashboard.live.streaming_text import Block
+from dashboard.live.queries.streaming_text import Block
 from dashboard.pages.session.conversation import fold_messages
 from dashboard.pages.session.conversation.fold_messages import Address, LineItems
 from dashboard.pages.session.conversation.items import CompactionDivider, CutOff, Groups, Item, Question, Tool

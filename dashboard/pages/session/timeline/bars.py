@@ -10,7 +10,7 @@ from dashboard.pages.session.timeline.axis import Axis, Span, path
 from dashboard.pages.session.timeline.phases import Kind, Phase
 from dashboard.pages.session.tree.queries.outliers import Outlier
 from dashboard.pages.session.tree.queries.rows import LoopRow
-from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.queries.config_labels import Chip, chips
 from dashboard.shared.series_colours import chart_chips, series_class
 from dashboard.shared.waste.queries.marks import NO_MARKS, LoopMarks, Mark
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from dashboard.pages.sessions.params import Filters
 from dashboard.pages.sessions.queries.list import matching
 from dashboard.pages.sessions.queries.rows import cost_by_config
-from dashboard.shared.config_labels import chips
+from dashboard.shared.queries.config_labels import chips
 from dashboard.shared.session_json.queries.sessions import session_items
 from dashboard.shared.session_json.schemas import SessionItem
 from dashboard.shared.session_state import end_of_session

@@ -15,7 +15,7 @@ from dashboard.pages.sessions.params import SORT_WORDS, VIEWS, Filters
 from dashboard.pages.sessions.queries.list import INDEXED, few
 from dashboard.pages.sessions.queries.list import matching as of_filters
 from dashboard.query_language.choices import with_conditions
-from dashboard.shared.session_filter import METADATA, OUTCOMES, SILENT, matching
+from dashboard.shared.queries.session_filter import METADATA, OUTCOMES, SILENT, matching
 from dashboard.templatetags.figures import GLYPHS
 from dashboard.web.filters import Menu, Option, choices, options
 from recorder.core.content.labels import metadata_of, tags_of

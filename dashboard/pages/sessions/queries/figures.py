@@ -14,7 +14,7 @@ from dashboard.live.paged_list import COUNT_MAX, Count
 from dashboard.pages.sessions.params import Filters
 from dashboard.pages.sessions.queries.list import few, matching
 from dashboard.pages.sessions.summary import Lines, LoopFigures, LoopTotals, lines, totals
-from dashboard.shared.session_filter import has_failed
+from dashboard.shared.queries.session_filter import has_failed
 from dashboard.shared.session_state import live, stale
 from dashboard.shared.usage_bar import kinds
 from dashboard.web.time_range import time_range

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db.models import QuerySet
 
 from dashboard.pages.sessions.params import Filters
-from dashboard.shared import session_filter
+from dashboard.shared.queries import session_filter
 from recorder.models import Session
 
 FEW = 2_000

@@ -12,7 +12,7 @@ from django.db.models import F, Min, QuerySet, Sum
 
 from dashboard.pages.sessions.params import COLUMNS
 from dashboard.shared.compiled_query import compiled
-from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.queries.config_labels import Chip, chips
 from dashboard.shared.series_colours import chart_chips, series_class
 from dashboard.shared.session_state import end_of_session, state_of_session
 from dashboard.shared.usage_bar import kinds

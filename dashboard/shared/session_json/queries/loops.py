@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from django.db.models import Count, Q, QuerySet
 
-from dashboard.shared.config_labels import Chip, chips
-from dashboard.shared.costs import Cost, loops_with_sub_agents
+from dashboard.shared.queries.config_labels import Chip, chips
+from dashboard.shared.queries.costs import Cost, loops_with_sub_agents
 from dashboard.shared.session_json import schemas
 from dashboard.shared.session_json.queries.price_sources import inferred_in_loops
 from dashboard.shared.session_json.usage import config, inclusive, loop_config, usage_and_cost

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dashboard.shared.costs import Cost, sessions_with_sub_agents
+from dashboard.shared.queries.costs import Cost, sessions_with_sub_agents
 from dashboard.shared.session_json.queries.price_sources import inferred_in_sessions
 from dashboard.shared.session_json.schemas import Parent, SessionItem
 from dashboard.shared.session_json.usage import inclusive, usage_and_cost

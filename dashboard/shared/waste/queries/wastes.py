@@ -26,7 +26,7 @@ TOKENS_OF_TURN = """t.cache_read_tokens + t.cache_write_tokens + CASE
 WHEN t.unreconciled = 0 AND t.uncached_tokens IS NOT NULL AND t.visible_tokens IS NOT NULL
 THEN t.uncached_tokens + t.visible_tokens + t.reasoning_tokens
 WHEN t.reasoning_tokens > t.output_tokens THEN t.input_tokens + t.output_tokens + t.reasoning_tokens
-ELSE t.input_tokens + t.output_tokens END"""  # as `dashboard.shared.session_filter.TOKENS`
+ELSE t.input_tokens + t.output_tokens END"""  # as `dashboard.shared.queries.session_filter.TOKENS`
 
 
 def capped(amount: str, most: int) -> str:

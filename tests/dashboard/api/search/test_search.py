@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.shared.search import find
+from dashboard.shared.search.queries import find
 from recorder.models import EventRecord, Project, Session
 from recorder.search import documents, notes, queries
 from tests.support import build

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dashboard.pages.attention.params import AttentionParams
 from dashboard.pages.attention.queries.ended_sessions import FailuresOf, failed_loop, failed_loops
-from dashboard.shared.attention import Counts
+from dashboard.shared.queries.attention import Counts
 from dashboard.web.keyset import Cursor
 from recorder.access import read_marks
 from recorder.ingest.commit.pipeline import Batch, ingest

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from dashboard.lifecycle.events import LifecycleReducer
 from dashboard.pages.attention.queries import wastes
-from dashboard.shared.attention import Counts
+from dashboard.shared.queries.attention import Counts
 from recorder.models import LoopRecord, Session, ToolCall, Waste, WasteReadMark
 from recorder.pubsub.invalidation import Invalidation, publish
 from recorder.waste import follower

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from dashboard.comparison import queries as turns_queries
 from dashboard.comparison.turn_table import MINUS
 from dashboard.pages.compare import figures as compare
-from dashboard.shared.costs import Cost
+from dashboard.shared.queries.costs import Cost
 from recorder.models import LoopRecord, Project, Session
 from tests.dashboard.pages.compare.conftest import row
 from tests.support import build

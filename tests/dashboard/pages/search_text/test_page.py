@@ -183,7 +183,7 @@ def test_without_a_result_buttons_drop_one_filter_each(project, record, search):
 
 def test_a_result_whose_text_was_pruned_meanwhile_says_so(project, record, search, monkeypatch):
     record(project, *conversation("one", "needle"))
-    monkeypatch.setattr("dashboard.shared.search.hits.texts", lambda events: {})
+    monkeypatch.setattr("dashboard.shared.search.queries.hits.texts", lambda events: {})
 
     assert "The text was pruned." in search("needle")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dashboard.pages.sessions.params import Filters
 from dashboard.pages.sessions.queries import rows
-from dashboard.shared.session_filter import TOKENS
+from dashboard.shared.queries.session_filter import TOKENS
 from recorder.models import Session
 from tests.dashboard.pages.sessions.test_page import SCENARIOS, spending
 from tests.support import build

@@ -9,7 +9,7 @@ from django.http import QueryDict
 from dashboard.pages.sessions.params import Filters
 from dashboard.pages.sessions.queries import figures, matching, views
 from dashboard.pages.sessions.queries import list as queries_list
-from dashboard.shared.session_filter import TOKENS
+from dashboard.shared.queries.session_filter import TOKENS
 from dashboard.web.time_range import written
 from recorder.models import Session
 from tests.support import build

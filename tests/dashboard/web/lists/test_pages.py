@@ -12,7 +12,7 @@ from dashboard.pages.leaderboard import params as leaderboard
 from dashboard.pages.search_text import params as search
 from dashboard.pages.sessions import old_parameters
 from dashboard.pages.sessions import params as sessions
-from dashboard.shared.session_filter import METADATA
+from dashboard.shared.queries.session_filter import METADATA
 from dashboard.web.lists import pages
 from dashboard.web.lists.pages import EVERY, PAGES
 from recorder.models import SavedView

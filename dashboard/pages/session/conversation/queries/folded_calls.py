@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from dashboard.live import streaming_text
+from dashboard.live.queries import streaming_text
 from dashboard.pages.session.conversation import fold_calls
 from dashboard.pages.session.conversation.fold_calls import Stretch
 from dashboard.pages.session.conversation.items import Group, Groups, Item

@@ -10,8 +10,8 @@ from typing import Any
 from django.db.models import Max, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from dashboard.live import streaming_text
-from dashboard.live.streaming_text import Block
+from dashboard.live.queries import streaming_text
+from dashboard.live.queries.streaming_text import Block
 from dashboard.pages.session.conversation.items import Item, raw_items
 from dashboard.pages.session.conversation.queries import approvals, calls, lines
 from dashboard.pages.session.conversation.turn import Reading

@@ -18,9 +18,9 @@ from typing import Any
 
 from django.db.models import Model, QuerySet
 
-from dashboard.live import streaming_text
-from dashboard.live.streaming_text import Block
-from dashboard.notes.queries import Entry, Marks, marks, of_turns
+from dashboard.live.queries import streaming_text
+from dashboard.live.queries.streaming_text import Block
+from dashboard.notes.queries.entries import Entry, Marks, marks, of_turns
 from dashboard.pages.session.context.turn_words import CacheWords, cache_words
 from dashboard.pages.session.conversation.fold_messages import Address
 from dashboard.pages.session.conversation.items import Item, Question, raw_items
@@ -29,9 +29,9 @@ from dashboard.pages.session.conversation.queries import calls as calls_query
 from dashboard.pages.session.conversation.turn import STOPS, TRIGGERS, Call, Folded, Reading
 from dashboard.pages.session.events.bodies import Body
 from dashboard.shared.compiled_query import compiled, in_list, list_param
-from dashboard.shared.config_labels import Chip, chip
 from dashboard.shared.cost_breakdown import Breakdown, breakdown
-from dashboard.shared.costs import COST
+from dashboard.shared.queries.config_labels import Chip, chip
+from dashboard.shared.queries.costs import COST
 from dashboard.shared.session_state import SHOWN as SESSION_STATE
 from dashboard.shared.session_state import State, is_stale
 from dashboard.shared.usage_bar import COLUMNS

@@ -24,7 +24,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce
 
-from dashboard.notes.counts import NoteCount, of_events
+from dashboard.notes.queries.counts import NoteCount, of_events
 from dashboard.pages.session.event_filters import DELTA, SESSION, EventFilters
 from dashboard.pages.session.events.bodies import Object, decode
 from dashboard.pages.session.events.summaries import summary, tick

@@ -13,9 +13,9 @@ from dashboard.pages.session.tree.queries.structure import Shape, ShapeOf
 from dashboard.rendering.shared_page import is_shared
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_diff import Setting, settings, strip
-from dashboard.shared.config_labels import OF_LOOP, AnsweredBy, Chip, answered_by, chips_of
 from dashboard.shared.cost_breakdown import BROKEN_DOWN, Breakdown, breakdown
 from dashboard.shared.loop_state import kind_of, state_of, title_of
+from dashboard.shared.queries.config_labels import OF_LOOP, AnsweredBy, Chip, answered_by, chips_of
 from dashboard.shared.session_state import end_of_loop
 from dashboard.shared.usage_bar import COLUMNS, kinds
 from dashboard.web import links

@@ -11,7 +11,7 @@ from django.db.models import Case, Count, Exists, IntegerField, OuterRef, QueryS
 
 from dashboard.rendering.shared_page import is_shared
 from dashboard.shared.compiled_query import compiled
-from dashboard.shared.costs import COST, NOTHING, Cost, sessions_with_sub_agents
+from dashboard.shared.queries.costs import COST, NOTHING, Cost, sessions_with_sub_agents
 from dashboard.shared.session_state import end_of_session, status_of_session
 from dashboard.shared.usage_bar import COLUMNS, kinds
 from dashboard.web import links

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from dashboard.notes.counts import NoteCount, of_turns_in
+from dashboard.notes.queries.counts import NoteCount, of_turns_in
 from dashboard.pages.session.timeline.axis import LEAST, Axis, Span, axis
 from dashboard.pages.session.timeline.bars import Bars, Colours, Painter
 from dashboard.pages.session.timeline.phases import Kind, Phase
@@ -16,7 +16,7 @@ from dashboard.pages.session.tree.queries.outliers import NO_OUTLIERS, Outlier
 from dashboard.pages.session.tree.queries.rows import LoopRow, rows
 from dashboard.pages.session.tree.queries.structure import Shape, ShapeOf
 from dashboard.rendering.axis_ticks import TimeTick
-from dashboard.shared.config_labels import Chip
+from dashboard.shared.queries.config_labels import Chip
 from dashboard.shared.session_state import SHOWN as SESSION_STATE
 from dashboard.shared.session_state import is_stale
 from dashboard.shared.waste.queries import marks

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from dashboard.shared.costs import COST, NOTHING, Cost, group_totals
+from dashboard.shared.queries.costs import COST, NOTHING, Cost, group_totals
 from recorder.models import LoopRecord, ParallelGroupRecord
 
 

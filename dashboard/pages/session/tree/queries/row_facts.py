@@ -8,12 +8,12 @@ from datetime import datetime
 
 from django.db.models import Count, Min, QuerySet
 
-from dashboard.notes.queries import of_loops
+from dashboard.notes.queries.entries import of_loops
 from dashboard.pages.session.tree.queries import outliers
 from dashboard.rendering.number_format import tokens
 from dashboard.shared.compiled_query import compiled
-from dashboard.shared.config_labels import answered_by, chips_of
-from dashboard.shared.costs import loops_with_sub_agents
+from dashboard.shared.queries.config_labels import answered_by, chips_of
+from dashboard.shared.queries.costs import loops_with_sub_agents
 from dashboard.shared.waste.queries import wastes
 from recorder.models import Approval, Compaction, LoopRecord, ParallelGroupRecord, ToolCall, Turn
 

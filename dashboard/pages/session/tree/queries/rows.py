@@ -11,9 +11,9 @@ from django.db.models import QuerySet
 from dashboard.pages.session.tree.queries.outliers import LoopOutliers
 from dashboard.pages.session.tree.queries.row_facts import CompactionCounts, Facts
 from dashboard.shared.compiled_query import compiled
-from dashboard.shared.config_labels import OF_LOOP, Chip
-from dashboard.shared.costs import COST, NOTHING, Cost
 from dashboard.shared.loop_state import kind_of, state_of, title_of
+from dashboard.shared.queries.config_labels import OF_LOOP, Chip
+from dashboard.shared.queries.costs import COST, NOTHING, Cost
 from dashboard.shared.session_state import SHOWN as SESSION_STATE
 from dashboard.shared.session_state import end_of_loop, is_stale_loop
 from dashboard.shared.waste.queries.wastes import Flag

@@ -16,8 +16,9 @@ from typing import Any
 from django.db.models import QuerySet, Sum
 
 from dashboard.shared.compiled_query import compiled
-from dashboard.shared.config_labels import NO_ANSWER, OF_LOOP, Chip, answered_by, chips_of
-from dashboard.shared.costs import (
+from dashboard.shared.loop_state import state_of
+from dashboard.shared.queries.config_labels import NO_ANSWER, OF_LOOP, Chip, answered_by, chips_of
+from dashboard.shared.queries.costs import (
     COST,
     NOTHING,
     Cost,
@@ -25,7 +26,6 @@ from dashboard.shared.costs import (
     loops_with_sub_agents,
     sessions_with_sub_agents,
 )
-from dashboard.shared.loop_state import state_of
 from dashboard.shared.session_state import SHOWN as SESSION_STATE
 from dashboard.shared.session_state import end_of_loop, end_of_session, state_of_session
 from dashboard.shared.waste.queries.wastes import Flag

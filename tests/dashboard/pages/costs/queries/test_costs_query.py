@@ -175,9 +175,9 @@ def test_any_query_adds_up(figures, usage):
 
 
 def test_durations_are_filtered_before_they_are_cut(feed, project, monkeypatch):
-    monkeypatch.setattr("dashboard.shared.durations.OF_CONFIG", 2)
-    monkeypatch.setattr("dashboard.shared.durations.OF_PROJECT", 2)
-    monkeypatch.setattr("dashboard.shared.durations.SESSIONS", 2)
+    monkeypatch.setattr("dashboard.shared.queries.durations.OF_CONFIG", 2)
+    monkeypatch.setattr("dashboard.shared.queries.durations.OF_PROJECT", 2)
+    monkeypatch.setattr("dashboard.shared.queries.durations.SESSIONS", 2)
     feed(*loop("a.a.1", end=4), *loop("b.a.1", end=8, at=2, agent_id="coder"))
     for n in range(5):
         feed(*loop(f"later{n}.a.1", at=100, end=150), producer=f"p{n}")

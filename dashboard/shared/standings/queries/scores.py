@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from django.db.models import Avg, Count, F, OuterRef, Subquery, Sum
 
-from dashboard.shared.config_labels import Chip, chips
-from dashboard.shared.session_filter import Wanted, matching
-from dashboard.shared.standings.queries import Groups
+from dashboard.shared.queries.config_labels import Chip, chips
+from dashboard.shared.queries.session_filter import Wanted, matching
+from dashboard.shared.standings.queries.groups import Groups
 from dashboard.shared.standings.statistics import Interval, mean_interval
 from recorder.models import LoopRecord, Note, ScoreDefinition
 

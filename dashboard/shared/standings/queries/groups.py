@@ -18,8 +18,8 @@ from django.db import connection
 from django.db.models import Case, F, Q, QuerySet, When
 
 from dashboard.shared.compiled_query import select
-from dashboard.shared.config_labels import Chip, chips
-from dashboard.shared.session_filter import Wanted, matching
+from dashboard.shared.queries.config_labels import Chip, chips
+from dashboard.shared.queries.session_filter import Wanted, matching
 from dashboard.shared.standings.aggregate_groups import Sums, results
 from dashboard.shared.standings.statistics import percentile
 from dashboard.shared.standings.tally import UNKNOWN, Result

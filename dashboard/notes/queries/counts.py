@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Min, QuerySet
 
-from dashboard.notes.queries import KINDS, standing
+from dashboard.notes.queries.entries import KINDS, standing
 from recorder.models import LoopRecord, Note
 
 

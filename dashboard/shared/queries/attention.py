@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from dashboard.rendering.number_format import plural
 from dashboard.shared.compiled_query import compiled
-from dashboard.shared.session_filter import FAILED, is_settled_root
+from dashboard.shared.queries.session_filter import FAILED, is_settled_root
 from dashboard.shared.session_state import Cutoffs, live, live_since
 from recorder.models import Approval, Mention, ReadMark, Session, Waste, WasteReadMark
 

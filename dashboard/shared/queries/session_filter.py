@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce, Left
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
-from dashboard.shared.config_labels import chips
+from dashboard.shared.queries.config_labels import chips
 from dashboard.shared.session_state import OPEN, live, stale
 from dashboard.shared.time_functions import microseconds
 from dashboard.web.keyset import Order

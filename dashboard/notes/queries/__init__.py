@@ -1,0 +1,1 @@
+"""Database queries of notes, scores and bookmarks."""

@@ -1,0 +1,1 @@
+"""Database queries that several pages share."""

@@ -1,0 +1,1 @@
+"""Database queries of the full-text search."""
