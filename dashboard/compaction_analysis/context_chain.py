@@ -92,12 +92,12 @@ class ContextChain:
         return parent.id
 
     def _followed(self) -> dict[int, int | None]:
-        found: dict[int, int | None] = {}
+        base_of: dict[int, int | None] = {}
         for loop in sorted(self.loops.values(), key=_preference):
             before = self._before[loop.id]
             if before is not None and loop.role not in ASIDE:
-                found[before] = loop.id
-        return found
+                base_of[before] = loop.id
+        return base_of
 
     @staticmethod
     def _walk(pk: int, to: dict[int, int | None], most: int) -> list[int]:

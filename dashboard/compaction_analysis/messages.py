@@ -74,10 +74,10 @@ def message(value: Json) -> Message:
     )
 
 
-def groups(found: Sequence[Message]) -> list[list[Message]]:
+def groups(items: Sequence[Message]) -> list[list[Message]]:
     """Group messages as phi-core does: an assistant message with its results, any other alone."""
     grouped: list[list[Message]] = []
-    for item in found:
+    for item in items:
         if item.is_result and grouped and grouped[-1][0].role == "assistant":
             grouped[-1].append(item)
         else:
@@ -85,8 +85,8 @@ def groups(found: Sequence[Message]) -> list[list[Message]]:
     return grouped
 
 
-def total(found: Iterable[Message]) -> int:
-    return sum(item.size for item in found)
+def total(items: Iterable[Message]) -> int:
+    return sum(item.size for item in items)
 
 
 def _parts(content: Json) -> list[dict[str, Json]]:

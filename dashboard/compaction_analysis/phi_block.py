@@ -46,54 +46,54 @@ def block(value: Json) -> Block | None:
     """Parse a block; None if it has no range."""
     if not isinstance(value, dict):
         return None
-    found = Block(
+    read = Block(
         first=_range(value.get("keep_first")),
         summarised=_range(_inside(value, "keep_compacted", "range")),
         recent=_range(_inside(value, "keep_recent", "range")),
         put=messages(_inside(value, "keep_compacted", "messages")),
         left=messages(_inside(value, "keep_recent", "messages")),
     )
-    return found if found.groups else None
+    return read if read.groups else None
 
 
-def fits(found: Block, before: Sequence[Message]) -> bool:
+def fits(block_read: Block, before: Sequence[Message]) -> bool:
     """Whether these messages have as many groups as the block covers."""
-    return len(groups(before)) == found.groups
+    return len(groups(before)) == block_read.groups
 
 
-def compared(found: Block, before: Sequence[Message]) -> Comparison:
+def compared(block_read: Block, before: Sequence[Message]) -> Comparison:
     """Compare the messages of the loop by a block; by counts only if the block does not fit them."""
-    if not fits(found, before):
-        return _counted(found)
+    if not fits(block_read, before):
+        return _counted(block_read)
     kinds: list[Kind] = []
     for at, group in enumerate(groups(before)):
-        kinds += [_kind(found, at)] * len(group)
+        kinds += [_kind(block_read, at)] * len(group)
     firsts = [i for i, kind in enumerate(kinds) if kind == "first"]
     recents = [i for i, kind in enumerate(kinds) if kind == "recent"]
-    after = [*(before[i] for i in firsts), *found.put, *found.left]
-    shift = len(firsts) + len(found.put)
-    pairs = patience_match([before[i].name for i in recents], [message.name for message in found.left])
+    after = [*(before[i] for i in firsts), *block_read.put, *block_read.left]
+    shift = len(firsts) + len(block_read.put)
+    pairs = patience_match([before[i].name for i in recents], [message.name for message in block_read.left])
     partner = {i: n for n, i in enumerate(firsts)} | {recents[i]: shift + j for i, j in pairs}
     inserted: list[tuple[Kind, int]] = [("summary", n) for n in range(len(firsts), shift)]
     matched = {j for _, j in pairs}
-    inserted += [("recent", shift + j) for j in range(len(found.left)) if j not in matched]
+    inserted += [("recent", shift + j) for j in range(len(block_read.left)) if j not in matched]
     return build_comparison(before, after, kinds, partner, inserted)
 
 
-def _kind(found: Block, at: int) -> Kind:
-    if found.first and at in found.first:
+def _kind(block_read: Block, at: int) -> Kind:
+    if block_read.first and at in block_read.first:
         return "first"
-    if found.recent and at in found.recent:
+    if block_read.recent and at in block_read.recent:
         return "recent"
-    return "summary" if found.summarised and at in found.summarised else "drop"
+    return "summary" if block_read.summarised and at in block_read.summarised else "drop"
 
 
-def _counted(found: Block) -> Comparison:
+def _counted(block_read: Block) -> Comparison:
     """Return a comparison without the messages before: numbers of groups, and the messages after."""
     parts: list[tuple[Kind, Range | None, Sequence[Message] | None]] = [
-        ("first", found.first, None),
-        ("summary", found.summarised, found.put),
-        ("recent", found.recent, found.left),
+        ("first", block_read.first, None),
+        ("summary", block_read.summarised, block_read.put),
+        ("recent", block_read.recent, block_read.left),
     ]
     rows = [MessageGroup(kind, part.first, part.last) for kind, part, _ in parts if part]
     zones = [
@@ -109,7 +109,7 @@ def _counted(found: Block) -> Comparison:
         for kind, part, now in parts
         if part
     ]
-    return Comparison(rows, zones, found.groups, sum(zone.after for zone in zones))
+    return Comparison(rows, zones, block_read.groups, sum(zone.after for zone in zones))
 
 
 def _inside(value: dict[str, Json], *names: str) -> Json:

@@ -83,8 +83,8 @@ def _own_or_loop(context: Context, own: Callable[[Context, Condition], Q | None]
     of_loop = _own_or_session(context, loops.loop)
 
     def leaf(node: Words | Condition) -> Q:
-        found = own(context, node) if isinstance(node, Condition) else None
-        return of_loops(context, of_loop(node)) if found is None else found
+        where = own(context, node) if isinstance(node, Condition) else None
+        return of_loops(context, of_loop(node)) if where is None else where
 
     return leaf
 
@@ -93,8 +93,8 @@ def _own_or_session(context: Context, own: Callable[[Context, Condition], Q | No
     of_session = session_leaf(context)
 
     def leaf(node: Words | Condition) -> Q:
-        found = own(context, node) if isinstance(node, Condition) else None
-        return of_sessions(context, of_session(node)) if found is None else found
+        where = own(context, node) if isinstance(node, Condition) else None
+        return of_sessions(context, of_session(node)) if where is None else where
 
     return leaf
 
@@ -114,14 +114,14 @@ def combined(node: Node | None, leaf: Leaf) -> Q:
         case Not(inner):
             return ~combined(inner, leaf)
         case And(nodes):
-            found = EVERYTHING
+            where = EVERYTHING
             for part in searchable(nodes):
-                found &= combined(part, leaf)
-            return found
+                where &= combined(part, leaf)
+            return where
         case Or(nodes):
-            found = NOTHING
+            where = NOTHING
             for part in searchable(nodes):
-                found |= combined(part, leaf)
-            return found
+                where |= combined(part, leaf)
+            return where
         case _:
             assert_never(node)

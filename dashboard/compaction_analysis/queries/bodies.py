@@ -30,36 +30,36 @@ class Bodies:
     pruned: date | None = None
 
 
-def bodies(found: CompactionEffect) -> Bodies:
+def bodies(effect: CompactionEffect) -> Bodies:
     """Read and compare the requests and the block of a compaction. Five queries at most."""
-    stored = _block(found)
+    stored = _block(effect)
     block = blocks.block(stored) if stored is not None else None
-    requests = _requests(found)
+    requests = _requests(effect)
     if requests is None:
-        return Bodies(None, _compared(found, block))
+        return Bodies(None, _compared(effect, block))
     read = texts(requests)
     held = {pk: _sent(read[pk]) for pk in requests if pk in read}
     before, after = (held.get(pk) for pk in requests)
     if before is None or after is None:
-        return Bodies(None, _compared(found, block), pruned(requests))
-    earlier, later = _between(found, *requests)
+        return Bodies(None, _compared(effect, block), pruned(requests))
+    earlier, later = _between(effect, *requests)
     new = {item.key for item in later}
     known = {item.key for item in block.put} if block else ()
-    return Bodies(compare([*before, *earlier], after, new, known), _compared(found, block))
+    return Bodies(compare([*before, *earlier], after, new, known), _compared(effect, block))
 
 
-def counts(found: Sequence[CompactionEffect]) -> dict[int, int]:
+def counts(effects: Sequence[CompactionEffect]) -> dict[int, int]:
     """Return the number of messages in the first request after each compaction. One query."""
-    requests = {item.pk: item.first.request for item in found if item.first and item.first.request}
+    requests = {item.pk: item.first.request for item in effects if item.first and item.first.request}
     read = texts({request for request in requests.values() if request})
     sent = {pk: _sent(raw) for pk, raw in read.items()}
     return {pk: len(held) for pk, request in requests.items() if (held := sent.get(request or 0)) is not None}
 
 
-def _requests(found: CompactionEffect) -> tuple[int, int] | None:
+def _requests(effect: CompactionEffect) -> tuple[int, int] | None:
     """Return the requests before and after; None unless both are recorded."""
-    before = found.before.request if found.before else None
-    after = found.first.request if found.first else None
+    before = effect.before.request if effect.before else None
+    after = effect.first.request if effect.first else None
     return (before, after) if before and after else None
 
 
@@ -69,9 +69,10 @@ def _sent(raw: bytes) -> list[Message] | None:
     return messages(held) if isinstance(held, list) else None
 
 
-def _between(found: CompactionEffect, first: int, last: int) -> tuple[list[Message], list[Message]]:
+def _between(effect: CompactionEffect, first: int, last: int) -> tuple[list[Message], list[Message]]:
     """Return the messages between two requests, before the compaction and after it."""
-    rows = EventRecord.objects.filter(loop__in=found.line, type__in=MESSAGE_EVENTS, pk__gt=first, pk__lt=last)
+    rows = EventRecord.objects.filter(loop__in=effect.line, pk__gt=first, pk__lt=last)
+    rows = rows.filter(type__in=MESSAGE_EVENTS)
     pks = list(rows.exclude(origin__in=FOREIGN_ORIGINS).order_by("pk").values_list("pk", flat=True)[:MOST])
     between: list[tuple[int, Message]] = []
     for pk, raw in sorted(texts(pks).items()):
@@ -80,8 +81,8 @@ def _between(found: CompactionEffect, first: int, last: int) -> tuple[list[Messa
             {item.name for _, item in between} if event.get("type") == "TurnEnd" else ()
         )  # a TurnEnd repeats the messages of its turn
         between += [(pk, item) for item in _event_messages(event) if item.name not in known]
-    return [item for pk, item in between if pk < found.position], [
-        item for pk, item in between if pk > found.position
+    return [item for pk, item in between if pk < effect.position], [
+        item for pk, item in between if pk > effect.position
     ]
 
 
@@ -91,23 +92,23 @@ def _event_messages(event: dict[str, Json]) -> list[Message]:
     return [message(value) for value in values if isinstance(value, dict)]
 
 
-def _block(found: CompactionEffect) -> Json:
-    if found.content != "block":
+def _block(effect: CompactionEffect) -> Json:
+    if effect.content != "block":
         return None
-    pk = found.merged or found.pk
+    pk = effect.merged or effect.pk
     return Compaction.objects.filter(pk=pk).values_list("block", flat=True).first()
 
 
-def _compared(found: CompactionEffect, block: blocks.Block | None) -> Comparison | None:
+def _compared(effect: CompactionEffect, block: blocks.Block | None) -> Comparison | None:
     if block is None:
         return None
-    return blocks.compared(block, _held(found, block))
+    return blocks.compared(block, _held(effect, block))
 
 
-def _held(found: CompactionEffect, block: blocks.Block) -> Sequence[Message]:
+def _held(effect: CompactionEffect, block: blocks.Block) -> Sequence[Message]:
     """Return the messages that a block covers: those at the start of the imported loop, else at its end."""
-    owner = Compaction.objects.filter(pk=found.merged or found.pk).values("loop")
-    loops = LoopRecord.objects.filter(Q(pk__in=owner) | Q(pk=found.base.id)).order_by("-pk")
+    owner = Compaction.objects.filter(pk=effect.merged or effect.pk).values("loop")
+    loops = LoopRecord.objects.filter(Q(pk__in=owner) | Q(pk=effect.base.id)).order_by("-pk")
     events = [pk for row in loops.values_list("start_event", "end_event") for pk in row if pk]
     raws = texts(events)
     for pk in events:

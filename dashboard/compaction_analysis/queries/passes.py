@@ -178,8 +178,8 @@ def shown(rows: QuerySet[Compaction]) -> QuerySet[Compaction]:
 def passes(rows: Iterable[Compaction]) -> list[CompactionEffect]:
     """Return compactions in the order of `rows`. Five queries."""
     rows = list(rows)
-    found = _PassContext(context_chains({row.loop.session_id for row in rows}), rows)
-    return [found.build(row) for row in rows]
+    context = _PassContext(context_chains({row.loop.session_id for row in rows}), rows)
+    return [context.build(row) for row in rows]
 
 
 class _PassContext:
@@ -249,13 +249,13 @@ def _own_cost(loop: Loop) -> int | None:
 
 def _places(sessions: Collection[int]) -> Mapping[int, Sequence[tuple[int, int]]]:
     """Return loop and position of the compactions of each session."""
-    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    positions: dict[int, list[tuple[int, int]]] = defaultdict(list)
     rows = listed().filter(loop__session__in=sessions)
     for session, loop, start, end in rows.values_list(
         "loop__session_id", "loop_id", "start_event", "end_event"
     ):
-        found[session].append((loop, end or start or 0))
-    return found
+        positions[session].append((loop, end or start or 0))
+    return positions
 
 
 def _merged(rows: Sequence[Compaction]) -> Mapping[int, int]:
@@ -269,5 +269,5 @@ def _merged(rows: Sequence[Compaction]) -> Mapping[int, int]:
         ended_at__lte=OuterRef("ended_at"),
     )
     recorded_rows = Compaction.objects.filter(pk__in=[row.pk for row in rows], start_event__isnull=False)
-    found = recorded_rows.annotate(block_pk=Subquery(blocks.order_by("pk").values("pk")[:1]))
-    return {pk: block for pk, block in found.values_list("pk", "block_pk") if block}
+    with_blocks = recorded_rows.annotate(block_pk=Subquery(blocks.order_by("pk").values("pk")[:1]))
+    return {pk: block for pk, block in with_blocks.values_list("pk", "block_pk") if block}

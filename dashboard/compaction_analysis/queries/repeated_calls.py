@@ -57,19 +57,18 @@ class Repeats:
     count: int
 
 
-def repeats(found: CompactionEffect, sent: Comparison | None) -> Repeats:
+def repeats(effect: CompactionEffect, sent: Comparison | None) -> Repeats:
     """Return the repeated calls; without a comparison, all calls made on both sides. One query."""
-    calls = ToolCall.objects.filter(loop__in=found.line, start_event__isnull=False).exclude(arguments_key="")
+    calls = ToolCall.objects.filter(loop__in=effect.line, start_event__isnull=False).exclude(arguments_key="")
     ran: dict[tuple[str, str], tuple[str, CallPlace]] = {}
     rows: list[RepeatedCall] = []
-    until = found.until or float("inf")
+    until = effect.until or float("inf")
     for _, call, tool, key, summary, event, turn, ordinal, loop in calls.order_by("start_event").values_list(
         *_COLUMNS
     ):
-        here = CallPlace(
-            found.numbers[loop], None if ordinal is None else ordinal + 1, _place(found, loop, turn, ordinal)
-        )
-        if event < found.position:
+        number = None if ordinal is None else ordinal + 1
+        here = CallPlace(effect.numbers[loop], number, _place(effect, loop, turn, ordinal))
+        if event < effect.position:
             ran[tool, key] = call, here
         elif (tool, key) in ran and event < until:
             earlier, first = ran.pop((tool, key))  # the result is in the context again from here on
@@ -79,7 +78,7 @@ def repeats(found: CompactionEffect, sent: Comparison | None) -> Repeats:
     return Repeats(rows[:MOST], len(rows))
 
 
-def _place(found: CompactionEffect, loop: int, turn: int | None, ordinal: int | None) -> str:
+def _place(effect: CompactionEffect, loop: int, turn: int | None, ordinal: int | None) -> str:
     if turn is None or ordinal is None:
-        return links.loop(found.slug, found.base.session_id, loop)
-    return f"{links.loop(found.slug, found.base.session_id, loop, turn=ordinal + 1)}#session-turn-{turn}"
+        return links.loop(effect.slug, effect.base.session_id, loop)
+    return f"{links.loop(effect.slug, effect.base.session_id, loop, turn=ordinal + 1)}#session-turn-{turn}"

@@ -50,18 +50,18 @@ def tabs(loops: Collection[int]) -> Mapping[int, Tab]:
 def _tab(loop: int, session: int, slug: str) -> Tab:
     every = listed().filter(loop__session=session)
     newest = passes(shown(every).order_by("-pk")[:SHOWN])
-    found = sorted(newest, key=lambda item: (loop not in item.line, -item.pk))
+    effects = sorted(newest, key=lambda item: (loop not in item.line, -item.pk))
     return Tab(
-        cards=[_card(item, loop, is_compared=n < COMPARED) for n, item in enumerate(found)],
+        cards=[_card(item, loop, is_compared=n < COMPARED) for n, item in enumerate(effects)],
         total=every.count(),
         all_url=links.compactions(slug, session=session),
     )
 
 
-def _card(found: CompactionEffect, loop: int, *, is_compared: bool) -> Card:
+def _card(effect: CompactionEffect, loop: int, *, is_compared: bool) -> Card:
     if not is_compared:
-        return Card(found, bars(found.claim, None), (), None, loop in found.line)
-    read = bodies(found)
+        return Card(effect, bars(effect.claim, None), (), None, loop in effect.line)
+    read = bodies(effect)
     known = read.sent or read.block
-    checked = verdict(found.claim, read.sent, found.state, has_next=bool(found.after), pruned=read.pruned)
-    return Card(found, bars(found.claim, known), known.zones if known else (), checked, loop in found.line)
+    checked = verdict(effect.claim, read.sent, effect.state, has_next=bool(effect.after), pruned=read.pruned)
+    return Card(effect, bars(effect.claim, known), known.zones if known else (), checked, loop in effect.line)

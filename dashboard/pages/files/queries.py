@@ -63,18 +63,20 @@ def files_of(session: Session) -> SessionFiles:
     calls = ToolCall.objects.filter(loop__session=session)
     newest = list(calls.select_related("turn").only(*READ).order_by("-pk")[:CALLS])
     total = len(newest) if len(newest) < CALLS else calls.count()
-    found: list[Touched] = []
+    all_touched: list[Touched] = []
     unread, in_order = 0, newest[::-1]
     for part in (in_order[at : at + AT_ONCE] for at in range(0, len(in_order), AT_ONCE)):
         lines = texts({call.start_event for call in part if call.start_event is not None})
-        found += (each for call in part for each in _touched(call, lines.get(call.start_event or 0)))
+        for call in part:
+            all_touched += _touched(call, lines.get(call.start_event or 0))
         unread += sum(call.start_event not in lines for call in part)
-    return SessionFiles(found, total - len(newest), unread)
+    return SessionFiles(all_touched, total - len(newest), unread)
 
 
 def exit_codes(shown: Sequence[Touched]) -> dict[int, int]:
     """Return the exit codes of commands by the primary keys of their calls, where results state one."""
-    ends = {each.call.pk: each.call.end_event for each in shown if each.touch.command and each.call.end_event}
+    calls = [touched.call for touched in shown if touched.touch.command]
+    ends = {call.pk: call.end_event for call in calls if call.end_event}
     lines = texts(set(ends.values()))
     codes = {pk: exit_code(decode(lines.get(event, b"")).get("result")) for pk, event in ends.items()}
     return {pk: code for pk, code in codes.items() if code is not None}

@@ -40,15 +40,15 @@ class FileRow:
     added: int = 0
     removed: int = 0
 
-    def add(self, each: Touched) -> None:
+    def add(self, touched: Touched) -> None:
         """Count a touch; what a failed call would have changed is not counted."""
-        self.reads += each.touch.action == "read"
-        if each.touch.action in CHANGES and each.call.state != "failed":
+        self.reads += touched.touch.action == "read"
+        if touched.touch.action in CHANGES and touched.call.state != "failed":
             self.changes += 1
-            if each.touch.diff is not None:
+            if touched.touch.diff is not None:
                 self.compared += 1
-                self.added += each.touch.diff.added
-                self.removed += each.touch.diff.removed
+                self.added += touched.touch.diff.added
+                self.removed += touched.touch.diff.removed
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,24 +76,24 @@ class Choice:
     is_chosen: bool
 
 
-def file_rows(slug: str, params: FilesParams, found: Iterable[Touched]) -> list[FileRow]:
+def file_rows(slug: str, params: FilesParams, all_touched: Iterable[Touched]) -> list[FileRow]:
     """Return the files, those with most changes first."""
     rows: dict[str, FileRow] = {}
-    for each in found:
-        path = each.touch.path
+    for touched in all_touched:
+        path = touched.touch.path
         if path:
             if path not in rows:
                 rows[path] = FileRow(path, params.but(path=path, page=1).query, _sessions(slug, path))
-            rows[path].add(each)
+            rows[path].add(touched)
     return sorted(rows.values(), key=lambda row: (-row.changes, -row.reads, row.path))
 
 
-def matching(params: FilesParams, found: Iterable[Touched]) -> list[Touched]:
+def matching(params: FilesParams, all_touched: Iterable[Touched]) -> list[Touched]:
     """Return the touches that the parameters select."""
     return [
-        each
-        for each in found
-        if params.action in ("", each.touch.action) and params.path in ("", each.touch.path)
+        touched
+        for touched in all_touched
+        if params.action in ("", touched.touch.action) and params.path in ("", touched.touch.path)
     ]
 
 
@@ -101,20 +101,20 @@ def touch_rows(slug: str, session: int, shown: Sequence[Touched], codes: Mapping
     """Return touches as rows."""
     return [
         TouchRow(
-            each,
-            WORDS[each.touch.action],
-            _call(slug, session, each),
-            codes.get(each.call.pk),
-            difference(each.touch.diff.text) if each.touch.diff and each.touch.diff.text else None,
+            touched,
+            WORDS[touched.touch.action],
+            _call(slug, session, touched),
+            codes.get(touched.call.pk),
+            difference(touched.touch.diff.text) if touched.touch.diff and touched.touch.diff.text else None,
         )
-        for each in shown
+        for touched in shown
     ]
 
 
 def choices(params: FilesParams, files: SessionFiles) -> list[Choice]:
     """Return the switch of actions; those without a touch are left out."""
-    of_path = [each for each in files.found if params.path in ("", each.touch.path)]
-    counts = Counter(each.touch.action for each in of_path)
+    of_path = [touched for touched in files.found if params.path in ("", touched.touch.path)]
+    counts = Counter(touched.touch.action for touched in of_path)
     named = [("", "All", len(of_path)), *((name, WORDS[name], counts[name]) for name in ACTIONS)]
     return [
         Choice(words, count, params.but(action=name, page=1).query, name == params.action)
@@ -123,8 +123,8 @@ def choices(params: FilesParams, files: SessionFiles) -> list[Choice]:
     ]
 
 
-def _call(slug: str, session: int, each: Touched) -> str:
-    call = each.call
+def _call(slug: str, session: int, touched: Touched) -> str:
+    call = touched.call
     if call.turn is None:
         return links.loop(slug, session, call.loop)
     return f"{links.loop(slug, session, call.loop, turn=call.turn)}#session-tool-{call.pk}"

@@ -32,16 +32,16 @@ def delete(request: HttpRequest, project: Project) -> HttpResponse:
     params = request.POST if request.method == "POST" else request.GET
     if "done" in params:
         return _result(request, project, _numbers(params, "done"))
-    found = queries.wanted(project, _numbers(params, "of"), limit=MOST)
-    if not found.chosen:
+    choice = queries.wanted(project, _numbers(params, "of"), limit=MOST)
+    if not choice.chosen:
         raise Http404
-    going = [*found.chosen, *(found.sub_agents if "sub_agents" in params else ())]
+    going = [*choice.chosen, *(choice.sub_agents if "sub_agents" in params else ())]
     if request.method != "POST":
-        return _confirmation(request, project, found, going)
+        return _confirmation(request, project, choice, going)
     if params.get("confirm", "").strip() not in (str(len(going)), project.slug):
-        return _confirmation(request, project, found, going, status=400)
-    begun = deletion.begin(project, [each.session for each in going], actor_of(request))
-    done = [deletion.finish(each).pk for each in begun]
+        return _confirmation(request, project, choice, going, status=400)
+    begun = deletion.begin(project, [item.session for item in going], actor_of(request))
+    done = [deletion.finish(item).pk for item in begun]
     query = QueryDict(mutable=True)
     query.setlist("done", map(str, done))
     return redirect(f"{reverse('sessions-delete', args=[project.slug])}?{query.urlencode()}")
@@ -50,7 +50,7 @@ def delete(request: HttpRequest, project: Project) -> HttpResponse:
 def _confirmation(
     request: HttpRequest,
     project: Project,
-    found: queries.Wanted,
+    choice: queries.Wanted,
     going: Sequence[Preview],
     status: int = 200,
 ) -> HttpResponse:
@@ -58,13 +58,13 @@ def _confirmation(
         "project": project,
         "page": "sessions",
         "ws_url": links.live(project.slug, "settings"),
-        "found": found,
+        "found": choice,
         "going": going,
-        "with_sub_agents": len(going) > len(found.chosen),
+        "with_sub_agents": len(going) > len(choice.chosen),
         "number": len(going),
-        "loops": sum(each.loops for each in going),
-        "lines": sum(each.lines for each in going),
-        "size": sum(each.size for each in going),
+        "loops": sum(preview.loops for preview in going),
+        "lines": sum(preview.lines for preview in going),
+        "size": sum(preview.size for preview in going),
         "is_wrong": status != 200,
     }
     return render(request, "sessions/delete.html", context, status=status)
@@ -80,13 +80,13 @@ def _result(request: HttpRequest, project: Project, pks: Sequence[int]) -> HttpR
         "ws_url": links.live(project.slug, "settings"),
         "done": done,
         "number": len(done),
-        "loops": sum(each.loops for each in done),
-        "lines": sum(each.lines for each in done),
-        "size": sum(each.size for each in done),
+        "loops": sum(report.loops for report in done),
+        "lines": sum(report.lines for report in done),
+        "size": sum(report.size for report in done),
     }
     return render(request, "sessions/deleted.html", context)
 
 
 def _numbers(params: QueryDict, name: str) -> list[int]:
-    found = (whole_number(word) for word in params.getlist(name))
-    return list(dict.fromkeys(number for number in found if number is not None))
+    numbers = (whole_number(word) for word in params.getlist(name))
+    return list(dict.fromkeys(number for number in numbers if number is not None))

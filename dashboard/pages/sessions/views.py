@@ -39,8 +39,8 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the sessions that match the query string."""
     filters = Filters.parse(request.GET, request.user.pk)
     known = newest(queries.every(project.pk))
-    found = listing(queries.matching(project.pk, filters, timezone.now()), filters, filters.order)
-    rows = OpenList.opened(SESSIONS, project.pk, filters, found.pks, known)
+    listed = listing(queries.matching(project.pk, filters, timezone.now()), filters, filters.order)
+    rows = OpenList.opened(SESSIONS, project.pk, filters, listed.pks, known)
     page = SessionsPage(project.pk, filters.but(), rows)
     keep = partial(cached, project=project.pk, query=page.filters.query, seconds=FIGURES_MS / 1_000)
     held = role(request.user, project)
@@ -49,7 +49,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
         "page": "sessions",
         "ws_url": rows.socket(project.slug),
         "filters": filters,
-        "listing": found,
+        "listing": listed,
         "is_empty": not known,
         "compared_max": MOST,
         "may_note": has(held, project, Right.WRITE_NOTES),
@@ -80,9 +80,9 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
 def dearest(request: HttpRequest, project: Project) -> HttpResponse:
     """Redirect to the session with the highest cost of those that match; without one to the list."""
     filters = Filters.parse(request.GET, request.user.pk)
-    found = queries.dearest(project.pk, filters, timezone.now())
+    session = queries.dearest(project.pk, filters, timezone.now())
     return redirect(
-        links.session(project.slug, found) if found else f"{links.sessions(project.slug)}{filters.query}"
+        links.session(project.slug, session) if session else f"{links.sessions(project.slug)}{filters.query}"
     )
 
 

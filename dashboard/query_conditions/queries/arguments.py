@@ -46,9 +46,9 @@ def of_session(context: Context, condition: Condition) -> Q:
     phrases = _phrases(context, condition)
     if not phrases:
         return summarized
-    found = _checked(context, condition, phrases)
-    if found is not None:
-        return summarized | Q(pk__in=sorted({call.session for call in found}))
+    calls = _checked(context, condition, phrases)
+    if calls is not None:
+        return summarized | Q(pk__in=sorted({call.session for call in calls}))
     indexed = (queries.in_session(context.project, phrase, KINDS) for phrase in phrases)
     return any_of(summarized, *indexed)
 
@@ -59,16 +59,16 @@ def of_call(context: Context, condition: Condition) -> Q:
     phrases = _phrases(context, condition)
     if not phrases:
         return summarized
-    found = _checked(context, condition, phrases)
-    if found is None:
-        found = queries.newest(context.project, Match(phrases, KINDS), queries.TOP, NEWEST).found
-    return summarized | Q(start_event__in=sorted({call.event for call in found if call.event is not None}))
+    calls = _checked(context, condition, phrases)
+    if calls is None:
+        calls = queries.newest(context.project, Match(phrases, KINDS), queries.TOP, NEWEST).found
+    return summarized | Q(start_event__in=sorted({call.event for call in calls if call.event is not None}))
 
 
 def _phrases(context: Context, condition: Condition) -> tuple[Phrase, ...]:
     """Return the words of each value; none where the project has no index."""
-    found = map(_phrase, condition.values)
-    phrases = tuple(dict.fromkeys(phrase for phrase in found if phrase is not None))
+    read = map(_phrase, condition.values)
+    phrases = tuple(dict.fromkeys(phrase for phrase in read if phrase is not None))
     return phrases if phrases and queries.is_searchable(context.project) else ()
 
 
@@ -83,13 +83,13 @@ def _phrase(value: str) -> Phrase | None:
 def _checked(context: Context, condition: Condition, phrases: tuple[Phrase, ...]) -> list[Found] | None:
     """Return the calls whose recorded arguments have one of the values; None where they are too many."""
     left = CHECKED - context.checked_calls
-    found = queries.newest(context.project, Match(phrases, KINDS), queries.TOP, left + 1).found
-    if len(found) > left:
+    calls = queries.newest(context.project, Match(phrases, KINDS), queries.TOP, left + 1).found
+    if len(calls) > left:
         return None
-    context.checked_calls += len(found)
-    lines = texts({call.event for call in found if call.event is not None})
+    context.checked_calls += len(calls)
+    lines = texts({call.event for call in calls if call.event is not None})
     holding = {pk for pk, raw in lines.items() if _holds(decode(raw).get("args"), condition)}
-    return [call for call in found if call.event in holding]
+    return [call for call in calls if call.event in holding]
 
 
 def _holds(arguments: Json, condition: Condition) -> bool:

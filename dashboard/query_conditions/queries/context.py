@@ -73,14 +73,14 @@ class Context:
 
     def configs(self, condition: Condition) -> QuerySet[ModelConfig]:
         """Return the configs that `model:`, `provider:`, `config:` or `winner:` names."""
-        found = ModelConfig.objects.filter(project=self.project)
+        configs = ModelConfig.objects.filter(project=self.project)
         if condition.key in ("model", "provider"):
-            return found.filter(text(condition.key, condition))
+            return configs.filter(text(condition.key, condition))
         labelled = [pk for pk, chip in self.labels.items() if is_named(chip.label, condition)]
         named = text("key", condition) | text("config_id", condition) | Q(pk__in=labelled)
         if condition.key == "winner":
             named |= text("model", condition)
-        return found.filter(named)
+        return configs.filter(named)
 
     def answered(self, condition: Q) -> QuerySet[Turn] | None:
         """Return the turns that a later config or agent of their loop answered."""
@@ -100,12 +100,12 @@ def text(column: str, condition: Condition) -> Q:
 def contains(column: str, condition: Condition) -> Q:
     """Return the condition that a column contains one of the texts, or begins with one, in any case."""
     lookup = "istartswith" if condition.operator == "begins" else "icontains"
-    found = NOTHING
+    where = NOTHING
     for value in condition.values:
         # SQLite folds case in ASCII only: other text is searched as typed, in lower, upper and title case.
         for way in {value} if value.isascii() else {value, value.lower(), value.upper(), value.capitalize()}:
-            found |= Q(**{f"{column}__{lookup}": way})
-    return found
+            where |= Q(**{f"{column}__{lookup}": way})
+    return where
 
 
 def is_named(name: str, condition: Condition) -> bool:
@@ -116,63 +116,63 @@ def is_named(name: str, condition: Condition) -> bool:
 
 def number(column: str | Combinable, condition: Condition) -> Q:
     """Return the condition that a whole number compares with the value, which may have a fraction."""
-    found = NOTHING
+    where = NOTHING
     for value in condition.values:
         least = values.number(value)
         if least is not None:
-            found |= _whole(column, condition.operator, least)
-    return found
+            where |= _whole(column, condition.operator, least)
+    return where
 
 
 def amount(column: str, condition: Condition) -> Q:
     """Return the condition that an amount in nano-dollars compares with the value."""
-    found = NOTHING
+    where = NOTHING
     for value in condition.values:
         if (nano := values.amount(value)) is not None:
-            found |= Q(**{f"{column}__{LOOKUPS[condition.operator]}": nano})
-    return found
+            where |= Q(**{f"{column}__{LOOKUPS[condition.operator]}": nano})
+    return where
 
 
 def lasted(end: str, begin: str, condition: Condition) -> Q:
     """Return the condition that the time between two columns compares so, in whole milliseconds as shown."""
-    found = NOTHING
+    where = NOTHING
     for value in condition.values:
         if (duration := values.duration(value)) is not None:
             limits = _limits(condition.operator, duration)
-            found |= Q(**{f"{end}__{lookup}": F(begin) + limit for lookup, limit in limits.items()})
-    return found
+            where |= Q(**{f"{end}__{lookup}": F(begin) + limit for lookup, limit in limits.items()})
+    return where
 
 
 def age(column: str, condition: Condition, now: datetime) -> Q:
     """Return the condition that the time from a column until now compares so, in whole milliseconds."""
-    found = NOTHING
+    where = NOTHING
     for value in condition.values:
         if (duration := values.duration(value)) is not None:
             limits = _limits(condition.operator, duration)
-            found |= Q(**{f"{column}__{BACKWARDS[lookup]}": now - limit for lookup, limit in limits.items()})
-    return found
+            where |= Q(**{f"{column}__{BACKWARDS[lookup]}": now - limit for lookup, limit in limits.items()})
+    return where
 
 
 def since(columns: tuple[str, ...], condition: Condition, now: datetime) -> Q:
     """Return the condition that one of the columns is at or after the earliest time."""
-    found = NOTHING
+    where = NOTHING
     for value in condition.values:
         if (moment := values.time(value, now)) is not None:
             for column in columns:
-                found |= Q(**{f"{column}__gte": moment})
-    return found
+                where |= Q(**{f"{column}__gte": moment})
+    return where
 
 
 def until(columns: tuple[str, ...], condition: Condition, now: datetime) -> Q:
     """Return the condition that a column is at or before the latest time; a date includes its day."""
-    found = NOTHING
+    where = NOTHING
     for value in condition.values:
         if (moment := values.time(value, now)) is not None:
             is_day = values.DAY_ONLY.fullmatch(value) is not None and moment < LATEST
             lookup = "lt" if is_day else "lte"
             for column in columns:
-                found |= Q(**{f"{column}__{lookup}": moment + DAY if is_day else moment})
-    return found
+                where |= Q(**{f"{column}__{lookup}": moment + DAY if is_day else moment})
+    return where
 
 
 def boolean(condition: Condition, holds: Q) -> Q:
@@ -184,10 +184,10 @@ def boolean(condition: Condition, holds: Q) -> Q:
 
 
 def any_of(*conditions: Q) -> Q:
-    found = NOTHING
+    where = NOTHING
     for condition in conditions:
-        found |= condition
-    return found
+        where |= condition
+    return where
 
 
 def _whole(column: str | Combinable, operator: Operator, value: Decimal) -> Q:

@@ -58,8 +58,8 @@ def evaluation(context: Context, condition: Condition) -> Q | None:
         return of_words(context, condition, _has, has.has)
     if condition.key == "is":
         return of_words(context, condition, _is, sessions.session)
-    found = BY_KEY.get(condition.key)
-    return found(context, condition) if found else marks.marked(context, condition, marks.of_group)
+    of_key = BY_KEY.get(condition.key)
+    return of_key(context, condition) if of_key else marks.marked(context, condition, marks.of_group)
 
 
 def _branches() -> QuerySet[LoopRecord]:
@@ -69,10 +69,10 @@ def _branches() -> QuerySet[LoopRecord]:
 def _status(context: Context, condition: Condition) -> Q:
     words = set(condition.values)
     is_stale = Q(status="running") & in_stale_session(context)
-    found = Q(status__in=sorted(words - {*STATES}))
+    where = Q(status__in=sorted(words - {*STATES}))
     if "running" in words:
-        found |= Q(status="running") & ~is_stale
-    return found | is_stale if "stale" in words else found
+        where |= Q(status="running") & ~is_stale
+    return where | is_stale if "stale" in words else where
 
 
 def _config(context: Context, condition: Condition) -> Q:

@@ -55,8 +55,8 @@ def _has(context: Context, word: str) -> Q:
         return Q(**{f"{COUNTED[word]}__gt": 0})
     if word in FILLED:
         return ~Q(**{FILLED[word]: ""})
-    if (found := marks.has_any(context, word, marks.of_session)) is not None:
-        return found
+    if (marked := marks.has_any(context, word, marks.of_session)) is not None:
+        return marked
     if word in LABELS or word.startswith(METADATA):
         return _labelled(context, Q(name=LABELS.get(word, word)))
     other = OTHERS.get(word)
@@ -70,8 +70,8 @@ def _labelled(context: Context, condition: Q) -> Q:
 
 def with_waste(context: Context, **conditions: object) -> Q:
     """Return the condition that a session has waste, of which these conditions hold."""
-    found = Waste.objects.filter(project=context.project, **conditions)
-    return Q(pk__in=found.values("session"))
+    wastes = Waste.objects.filter(project=context.project, **conditions)
+    return Q(pk__in=wastes.values("session"))
 
 
 def _with_config(_: Context) -> Q:

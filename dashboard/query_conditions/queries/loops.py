@@ -52,8 +52,8 @@ def loop(context: Context, condition: Condition) -> Q | None:
         return of_words(context, condition, _has, has.has)
     if condition.key == "is":
         return of_words(context, condition, _is, sessions.session)
-    found = BY_KEY.get(condition.key)
-    return found(context, condition) if found else marks.marked(context, condition, marks.of_loop)
+    of_key = BY_KEY.get(condition.key)
+    return of_key(context, condition) if of_key else marks.marked(context, condition, marks.of_loop)
 
 
 def in_stale_session(context: Context) -> Q:
@@ -64,12 +64,12 @@ def in_stale_session(context: Context) -> Q:
 def _status(context: Context, condition: Condition) -> Q:
     words = set(condition.values)
     is_stale = in_stale_session(context)
-    found = Q(outcome__in=sorted(words))
+    where = Q(outcome__in=sorted(words))
     if opened := sorted(words & {*OPEN}):
-        found |= Q(status__in=opened) & ~is_stale
+        where |= Q(status__in=opened) & ~is_stale
     if "waiting" in words:
-        found |= Q(waiting__gt=0) & ~is_stale
-    return found | (Q(UNFINISHED) & is_stale) if "stale" in words else found
+        where |= Q(waiting__gt=0) & ~is_stale
+    return where | (Q(UNFINISHED) & is_stale) if "stale" in words else where
 
 
 def _agent(context: Context, condition: Condition) -> Q:

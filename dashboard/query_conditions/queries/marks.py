@@ -58,18 +58,18 @@ def bookmark(context: Context, condition: Condition, of: Of = of_session) -> Q:
 def score(context: Context, condition: Condition, of: Of = of_session) -> Q:
     """Return the condition that a score of this name has the value, or compares so as a number."""
     scores = _notes(context, "score").filter(name=condition.key.removeprefix(SCORE))
-    found = NOTHING
+    where = NOTHING
     for value in condition.values:
-        found |= _scored(condition, value)
-    return of(scores.filter(found))
+        where |= _scored(condition, value)
+    return of(scores.filter(where))
 
 
 def marked(context: Context, condition: Condition, of: Of) -> Q | None:
     """Return the condition on notes, bookmarks or scores of a record; None for any other key."""
     if condition.key.startswith(SCORE):
         return score(context, condition, of)
-    found = {"note": note, "bookmark": bookmark}.get(condition.key)
-    return found(context, condition, of) if found else None
+    of_key = {"note": note, "bookmark": bookmark}.get(condition.key)
+    return of_key(context, condition, of) if of_key else None
 
 
 def has(context: Context, kind: str, name: str = "", of: Of = of_session) -> Q:
@@ -109,11 +109,11 @@ def _scored(condition: Condition, text: str) -> Q:
         written = json.dumps(text).removesuffix('"')  # as the column has a category
         # LIKE would ignore case on SQLite only.
         return Q(Exact(Left(F("value"), len(written)), written))
-    found = Q(value=text) if condition.operator == "=" else NOTHING
+    where = Q(value=text) if condition.operator == "=" else NOTHING
     if (number := values.number(text)) is not None:  # a category may look like a number
-        found |= Q(**{f"number__{LOOKUPS[condition.operator]}": float(number)})
+        where |= Q(**{f"number__{LOOKUPS[condition.operator]}": float(number)})
     truth = values.boolean(text)
-    return found if truth is None else found | Q(value=truth)
+    return where if truth is None else where | Q(value=truth)
 
 
 def _notes(context: Context, kind: str) -> QuerySet[Note]:

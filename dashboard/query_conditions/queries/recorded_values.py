@@ -22,11 +22,14 @@ SESSIONS, LOOPS, CALLS, LABELS = 500, 1_000, 3_000, 2_000
 
 def names(project: int) -> list[str]:
     """Return the keys of metadata and of scores that the project has. Two queries."""
-    found: Counter[str] = Counter()
+    counter: Counter[str] = Counter()
     for metadata in _newest(project).values_list("metadata", flat=True)[:SESSIONS]:
-        found.update(metadata_of(metadata))
+        counter.update(metadata_of(metadata))
     scores = ScoreDefinition.objects.filter(project=project).values_list("name", flat=True)
-    return [*(f"{METADATA}{name}" for name, _ in found.most_common()), *(f"{SCORE}{name}" for name in scores)]
+    return [
+        *(f"{METADATA}{name}" for name, _ in counter.most_common()),
+        *(f"{SCORE}{name}" for name in scores),
+    ]
 
 
 def counts(project: int, key: str, typed: str) -> Mapping[str, int]:

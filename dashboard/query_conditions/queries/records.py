@@ -39,11 +39,11 @@ def of_words(
     `own` gives the condition of a word; a word for which it gives None is that of the session.
     """
     conditions = {word: own(context, word) for word in condition.values}
-    found = any_of(*(each for each in conditions.values() if each is not None))
-    others = tuple(word for word, each in conditions.items() if each is None)
+    where = any_of(*(query for query in conditions.values() if query is not None))
+    others = tuple(word for word, query in conditions.items() if query is None)
     if not others:
-        return found
-    return found | of_sessions(context, of_session(context, replace(condition, values=others)))
+        return where
+    return where | of_sessions(context, of_session(context, replace(condition, values=others)))
 
 
 def of_loops(context: Context, condition: Q) -> Q:

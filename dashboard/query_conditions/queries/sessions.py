@@ -107,7 +107,7 @@ def _runtime(context: Context, condition: Condition) -> Q:
 def _is_runtime(source: str, name: str, condition: Condition) -> bool:
     names = {source.lower(), name.lower()} - {""}
     if condition.operator == "begins":
-        return any(each.startswith(condition.values[0].lower()) for each in names)
+        return any(known.startswith(condition.values[0].lower()) for known in names)
     return bool(names & {value.lower() for value in condition.values})
 
 
@@ -126,8 +126,8 @@ def _until(context: Context, condition: Condition) -> Q:
 def _evaluation(_: Context, condition: Condition) -> Q:
     truths = [value for value in condition.values if values.boolean(value) is not None]
     verdicts = [value for value in condition.values if value not in truths]
-    found = with_groups(verdict__in=verdicts) if verdicts else NOTHING
-    return found | boolean(replace(condition, values=tuple(truths)), Q(groups__gt=0)) if truths else found
+    where = with_groups(verdict__in=verdicts) if verdicts else NOTHING
+    return where | boolean(replace(condition, values=tuple(truths)), Q(groups__gt=0)) if truths else where
 
 
 def _waiting(context: Context, condition: Condition) -> Q:

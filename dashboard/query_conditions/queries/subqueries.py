@@ -28,12 +28,12 @@ def calls() -> QuerySet[ToolCall]:
     return ToolCall.objects.filter(loop__session=OuterRef("pk"))
 
 
-def with_loops(found: QuerySet[LoopRecord]) -> Q:
-    return Q(Exists(found))
+def with_loops(rows: QuerySet[LoopRecord]) -> Q:
+    return Q(Exists(rows))
 
 
-def with_calls(found: QuerySet[ToolCall]) -> Q:
-    return Q(Exists(found))
+def with_calls(rows: QuerySet[ToolCall]) -> Q:
+    return Q(Exists(rows))
 
 
 def with_groups(**conditions: object) -> Q:
@@ -54,21 +54,21 @@ def labelled(context: Context, name: str, condition: Condition) -> Q:
 
 def branch(condition: Condition) -> Q:
     """Return the condition that a loop is a branch: one that won, one that lost, or any."""
-    found = NOTHING
+    where = NOTHING
     for value in condition.values:
         match value:
             case "won":
-                found |= Q(is_selected=True)
+                where |= Q(is_selected=True)
             case "lost":
-                found |= Q(is_selected=False)
+                where |= Q(is_selected=False)
     is_branch = Q(group__isnull=False)
-    return found | boolean(condition, is_branch) if {*condition.values} - {"won", "lost"} else found
+    return where | boolean(condition, is_branch) if {*condition.values} - {"won", "lost"} else where
 
 
 def won_by(context: Context, condition: Condition, branches: QuerySet[LoopRecord]) -> Q:
     """Return the condition that the selected one of some branches began with one of the configs."""
     configs = context.configs(condition)
     selected = branches.filter(is_selected=True)
-    found = Q(Exists(selected.filter(config__in=configs)))
+    where = Q(Exists(selected.filter(config__in=configs)))
     turns = context.answered(Q(config__in=configs))
-    return found if turns is None else found | Q(Exists(selected.filter(pk__in=turns.values("loop"))))
+    return where if turns is None else where | Q(Exists(selected.filter(pk__in=turns.values("loop"))))

@@ -24,8 +24,8 @@ STATES = {"done": "completed", "cut": "aborted"}  # how a call's state is shown;
 
 def tool_call(context: Context, condition: Condition) -> Q | None:
     """Return the condition on tool calls; None if the key is one of their session."""
-    found = BY_KEY.get(condition.key)
-    return found(context, condition) if found else None
+    of_key = BY_KEY.get(condition.key)
+    return of_key(context, condition) if of_key else None
 
 
 def shown_state(call: ToolCall, session: Session) -> str:
@@ -38,11 +38,11 @@ def shown_state(call: ToolCall, session: Session) -> str:
 def _status(context: Context, condition: Condition) -> Q:
     words = set(condition.values)
     states = [state for state in ("done", "failed", "cut") if STATES.get(state, state) in words]
-    found = Q(state__in=states)
+    where = Q(state__in=states)
     in_stale = Q(loop__in=LoopRecord.objects.filter(in_stale_session(context)))
     if "running" in words:
-        found |= Q(state="running") & ~in_stale
-    return found | (Q(state="running") & in_stale) if "stale" in words else found
+        where |= Q(state="running") & ~in_stale
+    return where | (Q(state="running") & in_stale) if "stale" in words else where
 
 
 def _duration(context: Context, condition: Condition) -> Q:

@@ -97,11 +97,11 @@ class PeriodLedger:
 
     @property
     def turns(self) -> int:
-        return sum(each.turns for each in self.versions)
+        return sum(version.turns for version in self.versions)
 
     def a_week(self, amount: int) -> int | None:
         """Return what an amount of the period is in seven days; None if calls began less than that ago."""
-        begun = min((each.first for each in self.versions), default=self.last)
+        begun = min((version.first for version in self.versions), default=self.last)
         days = (self.last - begun).days + 1
         return round(amount * WEEK / days) if days >= WEEK else None
 
@@ -139,11 +139,11 @@ class PeriodLedger:
     @property
     def total(self) -> Version:
         """Return all versions as one."""
-        found = Version("", "", self.first, self.last)
-        found.loss = _total(each.loss for each in self.versions)
+        total = Version("", "", self.first, self.last)
+        total.loss = _total(version.loss for version in self.versions)
         for name in ("turns", "context_nano", "cost_nano", "expected"):
-            setattr(found, name, sum(getattr(each, name) for each in self.versions))
-        return found
+            setattr(total, name, sum(getattr(version, name) for version in self.versions))
+        return total
 
     def lost_on(self, day: date) -> Loss:
         return _total(cause.days[day] for cause in self.causes if day in cause.days)
@@ -176,10 +176,10 @@ def period_ledger(
 
 
 def _total(losses: Iterable[Loss]) -> Loss:
-    found = Loss()
-    for each in losses:
-        found = Loss(found.calls + each.calls, found.tokens + each.tokens, found.nano + each.nano)
-    return found
+    total = Loss()
+    for loss in losses:
+        total = Loss(total.calls + loss.calls, total.tokens + loss.tokens, total.nano + loss.nano)
+    return total
 
 
 def _causes(missed: Iterable[Missed]) -> list[Cause]:
@@ -187,11 +187,11 @@ def _causes(missed: Iterable[Missed]) -> list[Cause]:
     wholes: dict[str, Loss] = defaultdict(Loss)
     days: dict[str, dict[date, Loss]] = defaultdict(lambda: defaultdict(Loss))
     changes: dict[str, dict[str, Loss]] = defaultdict(lambda: defaultdict(Loss))
-    for found in missed:
-        if found.verdict not in NO_MISS and found.lost_tokens:
-            wholes[found.verdict].add(found)
-            days[found.verdict][found.day].add(found)
-            changes[found.verdict][found.change].add(found)
+    for missed_part in missed:
+        if missed_part.verdict not in NO_MISS and missed_part.lost_tokens:
+            wholes[missed_part.verdict].add(missed_part)
+            days[missed_part.verdict][missed_part.day].add(missed_part)
+            changes[missed_part.verdict][missed_part.change].add(missed_part)
     order = sorted(wholes, key=lambda verdict: (*wholes[verdict].rank(), verdict))
     return [
         Cause(
@@ -208,11 +208,11 @@ def _beginning(first: date, missed: Iterable[Missed], verdict: str) -> Beginning
     """Return the version that has most misses of a cause, if it began after the first day of the period."""
     calls: dict[tuple[str, str], int] = defaultdict(int)
     since: dict[tuple[str, str], date] = {}
-    for found in missed:
-        key = found.agent, found.version
-        since[key] = min(found.day, since.get(key, found.day))
-        if found.verdict == verdict:
-            calls[key] += found.calls
+    for missed_part in missed:
+        key = missed_part.agent, missed_part.version
+        since[key] = min(missed_part.day, since.get(key, missed_part.day))
+        if missed_part.verdict == verdict:
+            calls[key] += missed_part.calls
     key = max(calls, key=lambda key: (calls[key], key))
     is_main = calls[key] > NEW_SHARE * sum(calls.values())
     return Beginning(*key, since[key]) if is_main and key[1] and since[key] > first else None
@@ -220,10 +220,10 @@ def _beginning(first: date, missed: Iterable[Missed], verdict: str) -> Beginning
 
 def _versions(parts: Iterable[Part], missed: Iterable[Missed]) -> list[Version]:
     """Return the versions of each agent, the largest loss first."""
-    found: dict[tuple[str, str], Version] = {}
+    rows: dict[tuple[str, str], Version] = {}
     for part in parts:
         key = part.agent, part.version
-        row = found.setdefault(key, Version(*key, part.first, part.last))
+        row = rows.setdefault(key, Version(*key, part.first, part.last))
         row.first, row.last = min(row.first, part.first), max(row.last, part.last)
         if part.kind == MISS:
             continue
@@ -232,13 +232,13 @@ def _versions(parts: Iterable[Part], missed: Iterable[Missed]) -> list[Version]:
             row.turns += part.calls
         elif part.kind != UNDIVIDED:
             row.context_nano += part.nano
-    for each in missed:
-        row = found[each.agent, each.version]
-        row.expected += each.expected
-        if each.verdict not in NO_MISS:
-            row.loss.add(each)
-    _mark_new(found.values())
-    return sorted(found.values(), key=lambda row: (*row.loss.rank(), row.agent, row.version))
+    for missed_part in missed:
+        row = rows[missed_part.agent, missed_part.version]
+        row.expected += missed_part.expected
+        if missed_part.verdict not in NO_MISS:
+            row.loss.add(missed_part)
+    _mark_new(rows.values())
+    return sorted(rows.values(), key=lambda row: (*row.loss.rank(), row.agent, row.version))
 
 
 def _mark_new(rows: Collection[Version]) -> None:

@@ -76,16 +76,16 @@ class FloorStep:
     def shrunk(self) -> float | None:
         return None if self.growth is None else -self.growth
 
-    def add(self, found: FloorStep) -> None:
+    def add(self, other: FloorStep) -> None:
         """Go on with what was found later."""
-        self.last = max(self.last, found.last)
+        self.last = max(self.last, other.last)
         for name in ("calls", "system_tokens", "tool_tokens", "nano"):
-            setattr(self, name, getattr(self, name) + getattr(found, name))
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 def steps(rows: Iterable[OfDay]) -> list[FloorStep]:
     """Return the steps of rows in any order."""
-    found: dict[str, list[FloorStep]] = defaultdict(list)
+    steps_of: dict[str, list[FloorStep]] = defaultdict(list)
     for (agent, _), weeks in sorted(_weeks(rows).items()):
         last: FloorStep | None = None
         for week in sorted(weeks, key=lambda week: week.first):
@@ -93,13 +93,13 @@ def steps(rows: Iterable[OfDay]) -> list[FloorStep]:
                 last.add(week)
             else:
                 last = week
-                found[agent].append(week)
-    for of_agent in found.values():
+                steps_of[agent].append(week)
+    for of_agent in steps_of.values():
         of_agent.sort(key=lambda step: (step.first, step.last, step.version))
         for before, step in pairwise(of_agent):
             step.before = before
-    dearest = sorted(found, key=lambda agent: (*_rank(found[agent]), agent))
-    return [step for agent in dearest for step in found[agent]]
+    dearest = sorted(steps_of, key=lambda agent: (*_rank(steps_of[agent]), agent))
+    return [step for agent in dearest for step in steps_of[agent]]
 
 
 def _rank(of_agent: Sequence[FloorStep]) -> tuple[int, int]:
@@ -109,7 +109,7 @@ def _rank(of_agent: Sequence[FloorStep]) -> tuple[int, int]:
 
 def _weeks(rows: Iterable[OfDay]) -> Mapping[tuple[str, str], Sequence[FloorStep]]:
     """Return the weeks of each version with calls and a floor; they begin on Mondays."""
-    found: dict[tuple[str, str, int], FloorStep] = {}
+    by_week: dict[tuple[str, str, int], FloorStep] = {}
     for row in rows:
         step = FloorStep(row.agent, row.version, row.day, row.day)
         if row.kind == OUTPUT:
@@ -119,11 +119,11 @@ def _weeks(rows: Iterable[OfDay]) -> Mapping[tuple[str, str], Sequence[FloorStep
         else:
             step.tool_tokens, step.nano = row.tokens, row.nano
         key = row.agent, row.version, (row.day.toordinal() - 1) // WEEK
-        week = found.setdefault(key, FloorStep(row.agent, row.version, row.day, row.day))
+        week = by_week.setdefault(key, FloorStep(row.agent, row.version, row.day, row.day))
         week.first = min(week.first, row.day)
         week.add(step)
     weeks: dict[tuple[str, str], list[FloorStep]] = defaultdict(list)
-    for (agent, version, _), week in found.items():
+    for (agent, version, _), week in by_week.items():
         if week.calls and week.system_tokens + week.tool_tokens:
             weeks[agent, version].append(week)
     return weeks

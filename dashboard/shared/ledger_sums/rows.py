@@ -58,10 +58,10 @@ class Loss:
     tokens: int = 0
     nano: int = 0
 
-    def add(self, found: Missed) -> None:
-        self.calls += found.calls
-        self.tokens += found.lost_tokens
-        self.nano += found.lost_nano
+    def add(self, missed: Missed) -> None:
+        self.calls += missed.calls
+        self.tokens += missed.lost_tokens
+        self.nano += missed.lost_nano
 
     def rank(self) -> tuple[int, int, int]:
         """Return the key by which the largest loss sorts first."""

@@ -75,12 +75,12 @@ class Unused:
 
 def tools_of(parts: Iterable[Part], called: Iterable[ToolCalls]) -> list[Tool]:
     """Return the tools whose results were sent, the dearest first."""
-    found: dict[tuple[str, str, str], Tool] = {}
+    tool_of: dict[tuple[str, str, str], Tool] = {}
     for part in parts:
         if part.kind in RESULTS:
             server = server_of(part.name)
             key = part.kind, part.name, server
-            tool = found.setdefault(key, Tool(*key))
+            tool = tool_of.setdefault(key, Tool(*key))
             tool.add(part)
             if part.server and not server:
                 command = Tool(COMMAND, part.server, part.name)
@@ -89,10 +89,10 @@ def tools_of(parts: Iterable[Part], called: Iterable[ToolCalls]) -> list[Tool]:
     for calls in called:
         counts[calls.name][0] += calls.calls
         counts[calls.name][1] += calls.failed
-    for tool in found.values():
+    for tool in tool_of.values():
         if tool.name in counts:
             tool.failed = counts[tool.name][1] / counts[tool.name][0]
-    return by_cost(found.values())
+    return by_cost(tool_of.values())
 
 
 def commands_of(tools: Iterable[Tool]) -> list[Command]:
@@ -101,22 +101,22 @@ def commands_of(tools: Iterable[Tool]) -> list[Command]:
     for tool in tools:
         for name, command in tool.commands.items():
             programs[tool.name, name.partition(" ")[0]].append(command)
-    joined = {id(whole := _joined(key, found)): (whole, found) for key, found in programs.items()}
+    joined = {id(whole := _joined(key, parts)): (whole, parts) for key, parts in programs.items()}
     rows = []
     for whole in by_cost(whole for whole, _ in joined.values()):
-        _, found = joined[id(whole)]
-        is_alone = len(found) == 1
-        rows.append(Command(found[0] if is_alone else whole, is_part=False))
-        rows += [Command(each, is_part=True) for each in by_cost(found) if not is_alone]
+        _, parts = joined[id(whole)]
+        is_alone = len(parts) == 1
+        rows.append(Command(parts[0] if is_alone else whole, is_part=False))
+        rows += [Command(part, is_part=True) for part in by_cost(parts) if not is_alone]
     return rows
 
 
 def _joined(key: tuple[str, str], commands: Sequence[Tool]) -> Tool:
     shell, program = key
-    found = Tool(COMMAND, program, shell)
+    whole = Tool(COMMAND, program, shell)
     for name in ("results", "result_tokens", "carried_tokens", "nano"):
-        setattr(found, name, sum(getattr(each, name) for each in commands))
-    return found
+        setattr(whole, name, sum(getattr(command, name) for command in commands))
+    return whole
 
 
 def by_cost(tools: Iterable[Tool]) -> list[Tool]:
@@ -128,14 +128,14 @@ def unused_of(parts: Sequence[Part], called: Iterable[ToolCalls]) -> list[Unused
     """Return the definitions without a result in the period or a call in the sample, the dearest first."""
     used = {(part.agent, part.name) for part in parts if part.kind in RESULTS and part.blocks}
     used |= {(calls.agent, calls.name) for calls in called}
-    found: dict[tuple[str, str], Unused] = {}
+    unused: dict[tuple[str, str], Unused] = {}
     turns: dict[tuple[str, str], dict[tuple[str, str], int]] = defaultdict(lambda: defaultdict(int))
     sizes: dict[tuple[str, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
     for part in parts:
         if part.kind != DEFINITION or not part.name or (part.agent, part.name) in used:
             continue
         key = ("", part.server) if part.server else (part.name, "")
-        group = found.setdefault(key, Unused(*key))
+        group = unused.setdefault(key, Unused(*key))
         group.tools.add(part.name)
         group.agents.add(part.agent)
         group.carried_tokens += part.tokens
@@ -143,10 +143,10 @@ def unused_of(parts: Sequence[Part], called: Iterable[ToolCalls]) -> list[Unused
         turns[key][part.agent, part.name] += part.calls
         sizes[key][part.name][0] += part.tokens
         sizes[key][part.name][1] += part.calls
-    for key, group in found.items():
+    for key, group in unused.items():
         group.tokens = sum(round(tokens / calls) for tokens, calls in sizes[key].values() if calls)
         group.turns = sum(_most(turns[key], agent) for agent in group.agents)
-    return sorted(found.values(), key=lambda each: (-each.nano, -each.carried_tokens, each.server, each.name))
+    return sorted(unused.values(), key=lambda row: (-row.nano, -row.carried_tokens, row.server, row.name))
 
 
 def _most(turns: Mapping[tuple[str, str], int], agent: str) -> int:

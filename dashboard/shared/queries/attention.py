@@ -39,9 +39,9 @@ class Count:
     @property
     def title(self) -> str:
         """Return what is counted, in words."""
-        found = [plural(self.waiting, "open question"), plural(self.unseen, "unread failure")]
-        found += [plural(self.wastes, "unread alarm") + " about waste"] * bool(self.wastes)
-        return ", ".join(found + [plural(self.mentions, "unread mention")] * bool(self.mentions))
+        words = [plural(self.waiting, "open question"), plural(self.unseen, "unread failure")]
+        words += [plural(self.wastes, "unread alarm") + " about waste"] * bool(self.wastes)
+        return ", ".join(words + [plural(self.mentions, "unread mention")] * bool(self.mentions))
 
     @property
     def text(self) -> str:
@@ -115,8 +115,8 @@ def failed(project: int, now: datetime) -> QuerySet[Session]:
 
 def failed_within(project: int, start: datetime, end: datetime | None) -> QuerySet[Session]:
     """Return the sessions that failed from `start` to before `end`, unordered."""
-    found = _ended(project, FAILED, start)
-    return found if end is None else found.filter(last_event_at__lt=end)
+    sessions = _ended(project, FAILED, start)
+    return sessions if end is None else sessions.filter(last_event_at__lt=end)
 
 
 def is_read_by(user: int) -> Exists:
@@ -131,8 +131,8 @@ def alarms(project: int, now: datetime) -> QuerySet[Waste]:
 
 def _alarms(project: int, since: datetime) -> QuerySet[Waste]:
     # By both times: imported history was received now and is none of today's concerns.
-    found = Waste.objects.filter(project=project, alarm_line__isnull=False, alarmed_at__gte=since)
-    return found.filter(last_at__gte=since)
+    wastes = Waste.objects.filter(project=project, alarm_line__isnull=False, alarmed_at__gte=since)
+    return wastes.filter(last_at__gte=since)
 
 
 def is_waste_read_by(user: int) -> Exists:

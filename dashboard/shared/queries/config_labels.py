@@ -64,7 +64,7 @@ def answered_by(loops: Collection[LoopRecord]) -> Mapping[int, AnsweredBy]:
         agents[loop].setdefault(agent or next(iter(agents[loop])))
     for loop in loops:
         agents[loop.pk].setdefault(loop.agent_label)  # the agent took over and has not answered yet
-    return {pk: AnsweredBy(tuple(found), tuple(filter(None, agents[pk]))) for pk, found in configs.items()}
+    return {pk: AnsweredBy(tuple(used), tuple(filter(None, agents[pk]))) for pk, used in configs.items()}
 
 
 def chips_of(answered: Mapping[int, AnsweredBy]) -> Mapping[int, Chip]:

@@ -146,8 +146,8 @@ def _spawned_below(costs: dict[int, HasCost]) -> dict[int, set[int]]:
 
 @compiled
 def _sessions_below(sessions: Collection[int]) -> QuerySet[Session]:
-    found = Session.objects.filter(parent__session__in_list=sessions).select_related("parent")
-    return found.only(*COST, "parent__session")
+    below = Session.objects.filter(parent__session__in_list=sessions).select_related("parent")
+    return below.only(*COST, "parent__session")
 
 
 def loops_with_sub_agents(loops: Collection[LoopRecord]) -> Mapping[int, Cost]:

@@ -66,7 +66,7 @@ def of_configs(
     if loops is None:
         return []
     switched = _of_turns(project, period, scope)
-    return [*_durations(loops), *(each for each in switched if each.config in configs)]
+    return [*_durations(loops), *(duration for duration in switched if duration.config in configs)]
 
 
 def _of_each(configs: Collection[int], period: Period) -> QuerySet[LoopRecord] | None:
@@ -85,8 +85,8 @@ def _of_scope(
     if not configs:
         return None
     loops = _newest(project, period, scope).filter(config__in=configs, has_switched=False)
-    place = Window(RowNumber(), partition_by="config", order_by=F("pk").desc())
-    return loops.annotate(place=place).filter(place__lte=OF_CONFIG)
+    rank = Window(RowNumber(), partition_by="config", order_by=F("pk").desc())
+    return loops.annotate(place=rank).filter(place__lte=OF_CONFIG)
 
 
 def of_newest(project: int, period: Period, scope: Scope = EVERYTHING) -> list[Duration]:
@@ -102,10 +102,10 @@ def of_newest_whole(project: int, period: Period, scope: Scope = EVERYTHING) -> 
 
 def grouped(durations: Iterable[tuple[K, int]]) -> Mapping[K, list[int]]:
     """Return the durations of each key, ascending."""
-    found: dict[K, list[int]] = defaultdict(list)
+    values_of: dict[K, list[int]] = defaultdict(list)
     for key, ms in durations:
-        found[key].append(ms)
-    return {key: sorted(values) for key, values in found.items()}
+        values_of[key].append(ms)
+    return {key: sorted(values) for key, values in values_of.items()}
 
 
 def percentile(ordered: Sequence[int], rank: int) -> int | None:

@@ -251,14 +251,14 @@ def _took(lasted: Lasted) -> Q:
 
 def holds(word: str) -> Q:
     """Return the condition that title, agent or a prompt of a session contains a text, or its id is that."""
-    found, prompts = has_id(word), Q()
+    where, prompts = has_id(word), Q()
     # SQLite folds case in ASCII only: other text is searched as typed, in lower, upper and title case.
     for text in {word} if word.isascii() else {word, word.lower(), word.upper(), word.capitalize()}:
-        found |= Q(title__icontains=text) | Q(agent_id__icontains=text)
+        where |= Q(title__icontains=text) | Q(agent_id__icontains=text)
         prompts |= Q(title__icontains=text)
     # A session's title is its first prompt, unless it was set; then its loops' titles have the prompts.
     in_prompts = Exists(_loops().filter(prompts))
-    return found | Q(in_prompts, title_given=True)
+    return where | Q(in_prompts, title_given=True)
 
 
 def has_id(word: str) -> Q:

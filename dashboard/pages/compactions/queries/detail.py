@@ -102,13 +102,13 @@ class Effect:
     def originals(self) -> list[Original]:
         """Return the newest loops whose messages were compacted; their pages still show all of them."""
         until = self.found.line.index(self.found.base.id) + 1
-        found = self.found
-        loops_with_calls = {call.loop for call in found.calls if call.event < found.position}
-        loops = [pk for pk in found.line[:until] if pk in loops_with_calls or pk == found.base.id][
+        effect = self.found
+        loops_with_calls = {call.loop for call in effect.calls if call.event < effect.position}
+        loops = [pk for pk in effect.line[:until] if pk in loops_with_calls or pk == effect.base.id][
             -ORIGINALS_MAX:
         ]
         return [
-            Original(found.numbers[pk], links.loop(found.slug, found.base.session_id, pk)) for pk in loops
+            Original(effect.numbers[pk], links.loop(effect.slug, effect.base.session_id, pk)) for pk in loops
         ]
 
 
@@ -138,15 +138,17 @@ def url_of_event(project: int, event: int) -> str | None:
     return links.compaction(row.loop.session.project.slug, row.loop.session_id, pk)
 
 
-def _content(found: CompactionEffect) -> Content:
-    read = bodies.bodies(found)
-    before, after, at, of = _neighbours(found)
+def _content(effect: CompactionEffect) -> Content:
+    read = bodies.bodies(effect)
+    before, after, at, of = _neighbours(effect)
     return Content(
-        found=found,
-        verdict=verdict(found.claim, read.sent, found.state, has_next=bool(found.after), pruned=read.pruned),
+        found=effect,
+        verdict=verdict(
+            effect.claim, read.sent, effect.state, has_next=bool(effect.after), pruned=read.pruned
+        ),
         sent=flow(read.sent) if read.sent else None,
         block=flow(read.block) if read.block else None,
-        summary=_summary(found),
+        summary=_summary(effect),
         at=at,
         of=of,
         previous=before,
@@ -154,14 +156,19 @@ def _content(found: CompactionEffect) -> Content:
     )
 
 
-def _effect(found: CompactionEffect) -> Effect:
-    sent = bodies.bodies(found).sent
+def _effect(effect: CompactionEffect) -> Effect:
+    sent = bodies.bodies(effect).sent
     return Effect(
-        found=found,
+        found=effect,
         chart=chart(
-            found.calls, found.position, found.drops, found.numbers, _limit(found), found.claim.tokens_before
+            effect.calls,
+            effect.position,
+            effect.drops,
+            effect.numbers,
+            _limit(effect),
+            effect.claim.tokens_before,
         ),
-        repeats=repeats(found, sent),
+        repeats=repeats(effect, sent),
         is_content_known=sent is not None,
     )
 
@@ -170,28 +177,28 @@ def _nano(call: Call | None) -> int | None:
     return round(call.input_nano) if call and call.input_nano is not None else None
 
 
-def _neighbours(found: CompactionEffect) -> tuple[str, str, int, int]:
+def _neighbours(effect: CompactionEffect) -> tuple[str, str, int, int]:
     """Return the URLs of the neighbours, its number and the number of compactions in the session."""
-    in_session = listed().filter(loop__session=found.base.session_id)
-    counted = in_session.aggregate(at=Count("pk", filter=Q(pk__lte=found.pk)), of=Count("pk"))
-    before = in_session.filter(pk__lt=found.pk).order_by("-pk").values_list("pk", flat=True).first()
-    after = in_session.filter(pk__gt=found.pk).order_by("pk").values_list("pk", flat=True).first()
-    to = [links.compaction(found.slug, found.base.session_id, pk) if pk else "" for pk in (before, after)]
+    in_session = listed().filter(loop__session=effect.base.session_id)
+    counted = in_session.aggregate(at=Count("pk", filter=Q(pk__lte=effect.pk)), of=Count("pk"))
+    before = in_session.filter(pk__lt=effect.pk).order_by("-pk").values_list("pk", flat=True).first()
+    after = in_session.filter(pk__gt=effect.pk).order_by("pk").values_list("pk", flat=True).first()
+    to = [links.compaction(effect.slug, effect.base.session_id, pk) if pk else "" for pk in (before, after)]
     return to[0], to[1], counted["at"], counted["of"]
 
 
-def _summary(found: CompactionEffect) -> Summary | None:
-    if not found.summary_size:
+def _summary(effect: CompactionEffect) -> Summary | None:
+    if not effect.summary_size:
         return None
-    rows = Compaction.objects.filter(pk=found.pk).values_list(Left("summary", TEXT), flat=True)
-    is_cut = found.summary_size > TEXT and found.row.end_event is not None
-    url = links.event_text(found.slug, found.row.end_event or 0, "summary") if is_cut else ""
-    return Summary(rows.first() or "", found.summary_size, url)
+    rows = Compaction.objects.filter(pk=effect.pk).values_list(Left("summary", TEXT), flat=True)
+    is_cut = effect.summary_size > TEXT and effect.row.end_event is not None
+    url = links.event_text(effect.slug, effect.row.end_event or 0, "summary") if is_cut else ""
+    return Summary(rows.first() or "", effect.summary_size, url)
 
 
-def _limit(found: CompactionEffect) -> int | None:
+def _limit(effect: CompactionEffect) -> int | None:
     """Return the context window in tokens, from the config of the loop."""
-    config = ModelConfig.objects.filter(pk=found.base.config_id or 0).only("snapshot").first()
+    config = ModelConfig.objects.filter(pk=effect.base.config_id or 0).only("snapshot").first()
     snapshot = config.snapshot if config else None
     size = snapshot.get("context_window") if isinstance(snapshot, dict) else None
     return size if type(size) is int and size > 0 else None

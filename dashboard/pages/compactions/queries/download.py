@@ -29,12 +29,12 @@ def chunks(project: Project, filters: Filters, now: datetime) -> Iterator[Sequen
 
 
 def _values(row: CompactionRow) -> Sequence[Value]:
-    found, claim, pay = row.found, row.found.claim, row.found.payback
-    record, session = found.row, found.row.loop.session
+    effect, claim, pay = row.found, row.found.claim, row.found.payback
+    record, session = effect.row, effect.row.loop.session
     return (
         *(record.pk, session.session_id, session.title, row.chip.full if row.chip else None),
-        *(found.loop.agent_id, found.state, found.content),
+        *(effect.loop.agent_id, effect.state, effect.content),
         *(claim.messages_before, claim.messages_after, claim.tokens_before, claim.tokens_after),
-        *(record.loops_compacted, found.sent_before, found.sent_after, pay.saved, pay.calls),
-        *(dollars(pay.net_nano), record.started_at, record.ended_at, found.url),
+        *(record.loops_compacted, effect.sent_before, effect.sent_after, pay.saved, pay.calls),
+        *(dollars(pay.net_nano), record.started_at, record.ended_at, effect.url),
     )

@@ -54,8 +54,8 @@ def lanes(pks: Collection[int]) -> Mapping[int, Lane]:
     """Return the lanes of loops whose group is running. Seven queries."""
     which = Q(branches__in=pks) | Q(judge__in=pks)
     running = ParallelGroupRecord.objects.filter(which, status="running").values_list("pk", flat=True)
-    found = _lanes(groups(set(running)).values())
-    return {lane.pk: lane for group_lanes in found.values() for lane in group_lanes if lane.pk in pks}
+    by_group = _lanes(groups(set(running)).values())
+    return {lane.pk: lane for group_lanes in by_group.values() for lane in group_lanes if lane.pk in pks}
 
 
 def all_lanes(pks: Collection[int]) -> Mapping[int, Lanes]:
@@ -63,10 +63,10 @@ def all_lanes(pks: Collection[int]) -> Mapping[int, Lanes]:
     return lanes_of(groups(pks))
 
 
-def lanes_of(found: Mapping[int, Group]) -> Mapping[int, Lanes]:
+def lanes_of(groups_by_pk: Mapping[int, Group]) -> Mapping[int, Lanes]:
     """Return the lanes of groups. No query, four if one is running."""
-    made = _lanes([group for group in found.values() if group.is_running])
-    return {pk: Lanes(pk, group.is_running, made.get(pk, [])) for pk, group in found.items()}
+    made = _lanes([group for group in groups_by_pk.values() if group.is_running])
+    return {pk: Lanes(pk, group.is_running, made.get(pk, [])) for pk, group in groups_by_pk.items()}
 
 
 def _lanes(running: Collection[Group]) -> Mapping[int, list[Lane]]:

@@ -67,14 +67,14 @@ def session_of(project: int, pk: int) -> Session:
 
 def sessions(project: int, pks: Collection[int]) -> Mapping[int, Session]:
     """Return sessions of the project by primary key; one of another project is left out."""
-    found = Session.objects.select_related("project").filter(pk__in=pks, project=project)
-    return {session.pk: session for session in found}
+    selected = Session.objects.select_related("project").filter(pk__in=pks, project=project)
+    return {session.pk: session for session in selected}
 
 
 def family(project: int, pks: Collection[int]) -> set[int]:
     """Return sessions with those of their sub-agents, as they are drawn. Two queries a level."""
-    found = sessions(project, pks).values()
-    return {pk for session in found for pk in _family(session, Moment()).sessions}
+    selected = sessions(project, pks).values()
+    return {pk for session in selected for pk in _family(session, Moment()).sessions}
 
 
 def moment_of(session: Session, event: int | None) -> Moment:
@@ -93,7 +93,7 @@ def records(session: Session, moment: Moment) -> Records:
     turns, is_cut = _turns([row.pk for row in rows], moment)
     tools = _tools([row.pk for row in rows], moment)
     spent = _cost_by_turn(turns)
-    found: dict[int, LoopRow] = {}
+    loop_rows: dict[int, LoopRow] = {}
     turns_of: dict[int, list[Turn]] = defaultdict(list)
     for turn in turns:
         turns_of[turn.loop_id].append(turn)
@@ -102,7 +102,7 @@ def records(session: Session, moment: Moment) -> Records:
         divided = [
             _turn(turn, spent.get(turn.pk), tools.get(turn.pk, ()), span, moment) for turn in turns_of[row.pk]
         ]
-        found[row.pk] = LoopRow(
+        loop_rows[row.pk] = LoopRow(
             pk=row.pk,
             session=row.session_id,
             agent=row.agent_label or row.agent_id,
@@ -114,13 +114,13 @@ def records(session: Session, moment: Moment) -> Records:
             called_by=family.loops.get(row.pk),
         )
     return _with_groups(
-        Records(session.pk, _placed(found, family), deeper=family.deeper, is_cut=is_cut), family, moment
+        Records(session.pk, _placed(loop_rows, family), deeper=family.deeper, is_cut=is_cut), family, moment
     )
 
 
-def contexts(found: Records) -> dict[int, int]:
+def contexts(recorded: Records) -> dict[int, int]:
     """Return the tokens of the contexts of all turns."""
-    return {turn.pk: turn.context.tokens for loop in found.loops.values() for turn in loop.turns}
+    return {turn.pk: turn.context.tokens for loop in recorded.loops.values() for turn in loop.turns}
 
 
 def _family(session: Session, moment: Moment) -> _Family:
@@ -161,22 +161,22 @@ def _links(
         yield owner, loop, call, None, pk
 
 
-def _placed(found: Mapping[int, LoopRow], family: _Family) -> Mapping[int, LoopRow]:
+def _placed(loop_rows: Mapping[int, LoopRow], family: _Family) -> Mapping[int, LoopRow]:
     """Return the loops with their callers: those of a sub-agent's session have the one of that session."""
     callers = dict(family.spawned)
-    for loop in found.values():
+    for loop in loop_rows.values():
         if loop.called_by is not None and loop.session != family.sessions[0]:
             callers.setdefault(loop.session, loop.called_by)
     return {
         pk: loop if loop.called_by else replace(loop, called_by=callers.get(loop.session))
-        for pk, loop in found.items()
+        for pk, loop in loop_rows.items()
     }
 
 
 def _turns(loops: Collection[int], moment: Moment) -> tuple[Sequence[Turn], bool]:
     rows = Turn.objects.filter(moment.until("start_event"), loop__in=loops).order_by("loop", "ordinal")
-    found = list(rows[: TURNS_MAX + 1])
-    return found[:TURNS_MAX], len(found) > TURNS_MAX
+    turns = list(rows[: TURNS_MAX + 1])
+    return turns[:TURNS_MAX], len(turns) > TURNS_MAX
 
 
 def _cost_by_turn(turns: Sequence[Turn]) -> Mapping[int, Cost]:
@@ -187,23 +187,23 @@ def _cost_by_turn(turns: Sequence[Turn]) -> Mapping[int, Cost]:
 def _tools(loops: Collection[int], moment: Moment) -> Mapping[int, Sequence[Tool]]:
     """Return the tool calls of turns. Times of receipt count only if they lie within the turn."""
     rows: QuerySet[ToolCall] = ToolCall.objects.filter(moment.until("start_event"), loop__in=loops)
-    found: dict[int, list[Tool]] = defaultdict(list)
+    tools_of: dict[int, list[Tool]] = defaultdict(list)
     for row in rows.select_related("turn").order_by("pk"):
         if row.turn is None:
             continue
         start, end = row.started_at, row.ended_at
         if start is None or end is None or not moment.has(row.end_event):
-            found[row.turn.pk].append(Tool(row.tool_call_id, row.tool_name))
+            tools_of[row.turn.pk].append(Tool(row.tool_call_id, row.tool_name))
             continue
         first, last = _ms(start), _ms(end)
         is_far = first < _ms(row.turn.started_at) - SLACK or (
             row.turn.ended_at is not None and last > _ms(row.turn.ended_at) + SLACK
         )
         if last < first or (row.times_received and is_far):
-            found[row.turn.pk].append(Tool(row.tool_call_id, row.tool_name))
+            tools_of[row.turn.pk].append(Tool(row.tool_call_id, row.tool_name))
         else:
-            found[row.turn.pk].append(Tool(row.tool_call_id, row.tool_name, first, last))
-    return found
+            tools_of[row.turn.pk].append(Tool(row.tool_call_id, row.tool_name, first, last))
+    return tools_of
 
 
 def _span(row: LoopRecord, moment: Moment) -> tuple[int, int] | None:
@@ -256,20 +256,20 @@ def _rest_of(loop: LoopRecord, turns: Sequence[TurnRow]) -> Amounts:
     return Amounts(*left)
 
 
-def _with_groups(found: Records, family: _Family, moment: Moment) -> Records:
+def _with_groups(recorded: Records, family: _Family, moment: Moment) -> Records:
     """Add the evaluations that were billed without a loop, to the session or to a sub-agent's first loop."""
     rows = ParallelGroupRecord.objects.filter(session__in=family.sessions)
-    loops, rest = dict(found.loops), found.rest
+    loops, rest = dict(recorded.loops), recorded.rest
     for row in rows:
         amounts = _amounts(row)
         if not any(amounts) or (moment.event is not None and not moment.has(row.end_event)):
             continue
         first = next((loop for loop in loops.values() if loop.session == row.session_id), None)
-        if row.session_id == found.session or first is None:
+        if row.session_id == recorded.session or first is None:
             rest = added((rest, amounts))
         else:
             loops[first.pk] = replace(first, rest=added((first.rest, amounts)))
-    return replace(found, loops=loops, rest=rest)
+    return replace(recorded, loops=loops, rest=rest)
 
 
 def _ms(moment: datetime) -> int:

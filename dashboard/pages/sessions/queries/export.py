@@ -21,7 +21,7 @@ def lines(project: Project, pks: Sequence[int]) -> Iterator[bytes]:
     One that is deleted meanwhile is left out.
     """
     for pk in dict.fromkeys(pks):
-        found = Session.objects.filter(project=project, pk=pk).defer("formation", "summary", "working_dir")
-        for session, item in zip(found, session_items(project, list(found)), strict=True):
+        sessions = Session.objects.filter(project=project, pk=pk).defer("formation", "summary", "working_dir")
+        for session, item in zip(sessions, session_items(project, list(sessions)), strict=True):
             yield json.dumps({"session": item.model_dump(mode="json")}).encode() + b"\n"
             yield from chunks(session, envelope=True)

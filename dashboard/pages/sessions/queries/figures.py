@@ -165,10 +165,10 @@ def _loops(sessions: QuerySet[Session], now: datetime) -> list[LoopFigures] | No
     """Return the loops of sessions; None if there are too many. One query, two if a loop has not ended."""
     tokens = F("input_tokens") + F("output_tokens") + F("cache_read_tokens") + F("cache_write_tokens")
     columns = ("session", "started_at", "ended_at", tokens, "duration_ms")
-    found = list(_newest(sessions).values_list(*columns)[: LOOPS_MAX + 1])
-    if len(found) > LOOPS_MAX:
+    rows = list(_newest(sessions).values_list(*columns)[: LOOPS_MAX + 1])
+    if len(rows) > LOOPS_MAX:
         return None
-    loops = list(starmap(LoopFigures, found))
+    loops = list(starmap(LoopFigures, rows))
     if unended := {loop.session for loop in loops if loop.ended_at is None}:
         silent = Session.objects.filter(stale(now), pk__in=unended)
         since = dict(silent.values_list("pk", "last_event_at"))

@@ -37,5 +37,5 @@ def few(project: int, filters: Filters, now: datetime) -> list[int] | None:
     """
     if not set(filters.plain.pairs()).difference(INDEXED):
         return None
-    found = list(matching(project, filters, now).values_list("pk", flat=True)[: FEW + 1])
-    return found if len(found) <= FEW else None
+    pks = list(matching(project, filters, now).values_list("pk", flat=True)[: FEW + 1])
+    return pks if len(pks) <= FEW else None

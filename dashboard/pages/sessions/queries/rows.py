@@ -82,13 +82,13 @@ def rows(
     costs = cost_by_config(pks)
     used = {session: [config for config, _ in configs] for session, configs in costs.items()}
     chips_by_config = chips({config for configs in used.values() for config in configs})
-    found = {}
+    row_of = {}
     for session in _sessions(project, pks):
         own_chips = chart_chips(
             {config: chips_by_config[config] for config in used[session.pk] if config in chips_by_config}
         )
         shown = list(own_chips.values())
-        found[session.pk] = SessionListRow(
+        row_of[session.pk] = SessionListRow(
             slug=session.project.slug,
             session=session,
             state=state_of_session(session),
@@ -101,7 +101,7 @@ def rows(
             ),
             columns=columns,
         )
-    return found
+    return row_of
 
 
 def cost_by_config(pks: Collection[int]) -> Mapping[int, list[tuple[int, int]]]:

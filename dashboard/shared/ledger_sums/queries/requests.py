@@ -83,7 +83,7 @@ class DearRequests:
 def dear_requests(scope: Scope, count: int = LISTED) -> DearRequests:
     """Return the dearest requests of the 90 %, at most `count` and `LISTED` of them."""
     classes = _classes(scope)
-    calls, nano = sum(each.calls for each in classes), sum(each.nano for each in classes)
+    calls, nano = sum(part.calls for part in classes), sum(part.nano for part in classes)
     few = cost_classes.few(classes)
     if few is None:
         return DearRequests(calls, nano, None)
@@ -111,8 +111,8 @@ def sessions_with(scope: Scope, cheapest: str) -> QuerySet[LedgerSum, int]:
     """Return the sessions with requests of a class or a dearer one, those with the dearest first."""
     # Written out: SQLite uses a partial index only where the query has its condition without parameters.
     counted = RawSQL("kind = 'request'", (), output_field=BooleanField())
-    found = LedgerSum.objects.filter(counted, **scope.condition(), name__gte=cheapest)
-    return found.order_by("-name", "-session").values_list("session", flat=True)
+    sums = LedgerSum.objects.filter(counted, **scope.condition(), name__gte=cheapest)
+    return sums.order_by("-name", "-session").values_list("session", flat=True)
 
 
 def _dearest(scope: Scope, cheapest: str) -> list[tuple[int, int]]:

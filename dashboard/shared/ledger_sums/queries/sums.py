@@ -38,9 +38,9 @@ class Scope:
 
     def condition(self) -> dict[str, object]:
         """Return the conditions on a table of sums."""
-        found: dict[str, object] = {"project": self.project, "day__gte": self.first, "day__lte": self.last}
+        columns: dict[str, object] = {"project": self.project, "day__gte": self.first, "day__lte": self.last}
         narrow = {"agent_id": self.agents, "version": self.versions, "model": self.models}
-        return found | {f"{name}__in": values for name, values in narrow.items() if values}
+        return columns | {f"{name}__in": values for name, values in narrow.items() if values}
 
 
 class SessionLoss(NamedTuple):
@@ -93,8 +93,8 @@ def read(scope: Scope) -> PeriodLedger:
 
 def sampled_sessions(scope: Scope) -> list[int]:
     """Return the newest sessions with calls in the period."""
-    found = LedgerSum.objects.filter(**scope.condition(), kind=OUTPUT).order_by("-day", "-session")
-    return list(dict.fromkeys(found.values_list("session", flat=True)[:SAMPLE]))
+    sums = LedgerSum.objects.filter(**scope.condition(), kind=OUTPUT).order_by("-day", "-session")
+    return list(dict.fromkeys(sums.values_list("session", flat=True)[:SAMPLE]))
 
 
 def tool_calls(scope: Scope) -> list[ToolCalls]:
@@ -113,8 +113,8 @@ def losing(scope: Scope, cause: str = "") -> QuerySet[LedgerSum]:
     """Return the sums of sessions whose cache was missed with a loss, by one cause if it is given."""
     # Written out: SQLite uses a partial index only where the query has its condition without parameters.
     lost = RawSQL("kind = 'miss' AND tokens > 0", (), output_field=BooleanField())
-    found = LedgerSum.objects.filter(lost, **scope.condition())
-    return found.filter(name=cause) if cause else found.exclude(name__in=NO_MISS)
+    sums = LedgerSum.objects.filter(lost, **scope.condition())
+    return sums.filter(name=cause) if cause else sums.exclude(name__in=NO_MISS)
 
 
 def sessions_that_lost(scope: Scope, cause: str = "", count: int = 0) -> Sequence[SessionLoss]:
@@ -125,11 +125,11 @@ def sessions_that_lost(scope: Scope, cause: str = "", count: int = 0) -> Sequenc
         .annotate(calls_=Sum("blocks"), tokens_=Sum("tokens"), nano_=Sum("cost_nano"))
         .order_by("-nano_", "-tokens_", "-session")
     )
-    found = list(rows[:count] if count else rows)
-    if not found:
+    losses = list(rows[:count] if count else rows)
+    if not losses:
         return []
-    about = _about(scope, [row[0] for row in found])
-    return [SessionLoss(*(*row, *about[row[0]])) for row in found]
+    about = _about(scope, [row[0] for row in losses])
+    return [SessionLoss(*(*row, *about[row[0]])) for row in losses]
 
 
 def losing_sessions(scope: Scope, cause: str = "") -> int:
@@ -140,20 +140,20 @@ def losing_sessions(scope: Scope, cause: str = "") -> int:
 
 def _about(scope: Scope, sessions: Sequence[int]) -> dict[int, tuple[int, int, str]]:
     """Return the turns, the cost and the main cause of sessions within the period."""
-    found: dict[int, tuple[int, int, str]] = dict.fromkeys(sessions, (0, 0, ""))
+    about: dict[int, tuple[int, int, str]] = dict.fromkeys(sessions, (0, 0, ""))
     worst: dict[int, tuple[int, int]] = {}
     rows = LedgerSum.objects.filter(**scope.condition(), session__in=sessions)
     sums = rows.values_list("session", "kind").annotate(
         verdict=_verdict(), calls_=Sum("calls"), tokens_=Sum("tokens"), nano_=Sum("cost_nano")
     )
     for session, kind, verdict, calls, tokens, nano in sums.order_by("session", "kind", "verdict"):
-        turns, cost, cause = found[session]
+        turns, cost, cause = about[session]
         if kind not in NO_PART:
-            found[session] = turns + (calls if kind == OUTPUT else 0), cost + nano, cause
+            about[session] = turns + (calls if kind == OUTPUT else 0), cost + nano, cause
         elif kind == MISS and verdict not in NO_MISS and (nano, tokens) > worst.get(session, (-1, -1)):
             worst[session] = nano, tokens
-            found[session] = turns, cost, verdict
-    return found
+            about[session] = turns, cost, verdict
+    return about
 
 
 def _verdict() -> Any:

@@ -102,13 +102,13 @@ def _by_activity(project: int, match: Match, condition: Q, cursor: int, limit: i
     is_limited = cursor and at < _SECONDS - 1
     left = sessions.filter(last_event_at__lt=_EPOCH + timedelta(seconds=at + 1)) if is_limited else sessions
     ordered = left.order_by("-last_event_at", "-pk").values_list("pk", "last_event_at")
-    found = [(pk, _second(time)) for pk, time in ordered[: skipped + limit + 1]]
-    earlier = sum(second == at for _, second in found[:skipped])  # of the same second, on pages before
-    shown = [pk for pk, _ in found[earlier : earlier + limit]]
+    times = [(pk, _second(time)) for pk, time in ordered[: skipped + limit + 1]]
+    earlier = sum(second == at for _, second in times[:skipped])  # of the same second, on pages before
+    shown = [pk for pk, _ in times[earlier : earlier + limit]]
     following = None
-    if len(found) > earlier + limit:
-        last = found[earlier + limit - 1][1]
-        same = sum(second == last for _, second in found[: earlier + limit])
+    if len(times) > earlier + limit:
+        last = times[earlier + limit - 1][1]
+        same = sum(second == last for _, second in times[: earlier + limit])
         following = str(last * _SAME_SECOND + same)
     # Conditions alone are counted by the indexes of sessions, words session by session.
     is_indexed = bool(match.phrases or match.kinds)
@@ -123,8 +123,8 @@ def _second(time: datetime) -> int:
 
 def _of_kinds(project: int, match: Match, besides_words: Q) -> Q:
     """Return the condition that a session has a hit of the kinds, or a text of them and needs no words."""
-    found = queries.having(project, Match((), match.kinds)) & besides_words
-    return found | queries.having(project, match) if match.phrases else found
+    matching = queries.having(project, Match((), match.kinds)) & besides_words
+    return matching | queries.having(project, match) if match.phrases else matching
 
 
 def _besides_words(node: Node | None) -> Node | None:
@@ -175,10 +175,10 @@ class _Search:
         """Return a page by the best hit of each session; the cursor is the number of sessions before."""
         is_common = queries.count(self.project, self.match, queries.COMMON + 1) > queries.COMMON
         read = self.rarest if is_common and not self.match.kinds else self.match
-        ranked = {each.pk: each.score for each in queries.ranked(self.project, read, RANKED)}
-        found = sorted(queries.rows(self.project, list(ranked)), key=lambda hit: (-ranked[hit.pk], -hit.pk))
+        ranked = {session.pk: session.score for session in queries.ranked(self.project, read, RANKED)}
+        hits = sorted(queries.rows(self.project, list(ranked)), key=lambda hit: (-ranked[hit.pk], -hit.pk))
         by_session: dict[int, list[Found]] = {}
-        for hit in found:
+        for hit in hits:
             by_session.setdefault(hit.session, []).append(hit)
         allowed = self._satisfying(by_session)
         chosen = [pk for pk in by_session if pk in allowed]
@@ -194,16 +194,16 @@ class _Search:
         if self.plain is None:
             return None
         rows = Session.objects.filter(project=self.project).filter(self.plain).values_list("pk", flat=True)
-        found = list(rows[: FEW + 1])
-        return sorted(self._satisfying(found)) if len(found) <= FEW else None
+        pks = list(rows[: FEW + 1])
+        return sorted(self._satisfying(pks)) if len(pks) <= FEW else None
 
     def _of_few(self, sessions: Sequence[int], cursor: int, limit: int) -> FoundSessions:
-        found = self._documents(sessions)
-        hit = sorted(found, key=lambda pk: -found[pk].newest[0])
-        left = [pk for pk in hit if not cursor or found[pk].newest[0] < cursor]
+        documents = self._documents(sessions)
+        hit = sorted(documents, key=lambda pk: -documents[pk].newest[0])
+        left = [pk for pk in hit if not cursor or documents[pk].newest[0] < cursor]
         shown = left[:limit]
-        following = str(found[shown[-1]].newest[0]) if len(left) > limit else None
-        return FoundSessions(self._items(shown, found), following, len(hit))
+        following = str(documents[shown[-1]].newest[0]) if len(left) > limit else None
+        return FoundSessions(self._items(shown, documents), following, len(hit))
 
     def _of_many(self, cursor: int, limit: int) -> FoundSessions:
         below, chosen, seen = cursor or TOP, dict[int, int](), dict[int, None]()
@@ -231,10 +231,10 @@ class _Search:
 
     def _total(self) -> int | None:
         """Return the number of sessions in all pages, None if counting them would take too long."""
-        found = queries.newest_sessions(self.project, self.rarest, TOP, queries.RARE + 1)
-        if found.last is not None or (self.condition is not None and len(found.newest) > CHECKED):
+        sessions = queries.newest_sessions(self.project, self.rarest, TOP, queries.RARE + 1)
+        if sessions.last is not None or (self.condition is not None and len(sessions.newest) > CHECKED):
             return None
-        return len(self._new(self._satisfying(found.newest), 0))
+        return len(self._new(self._satisfying(sessions.newest), 0))
 
     def _new(self, sessions: Collection[int], cursor: int) -> Collection[int]:
         """Return the sessions that no earlier page has, and that have a hit of the kinds.
@@ -242,8 +242,8 @@ class _Search:
         An earlier page has those whose newest document of the rarest words is above the cursor.
         """
         if cursor:
-            found = queries.by_session(self.project, self.rarest, list(sessions), 1, 1)
-            sessions = {pk for pk, of in found.items() if of.newest[0] < cursor}
+            documents = queries.by_session(self.project, self.rarest, list(sessions), 1, 1)
+            sessions = {pk for pk, of in documents.items() if of.newest[0] < cursor}
         if self.match.kinds and self.rarest != self.match:
             return queries.by_session(self.project, self.match, list(sessions), 1, 1).keys()
         return sessions
@@ -258,12 +258,12 @@ class _Search:
         """Return the newest hits of sessions, and their number, of those that have any."""
         return queries.by_session(self.project, self.match, sessions, 4 * HITS, COUNTED)
 
-    def _items(self, sessions: Sequence[int], found: Mapping[int, OfSession]) -> tuple[SessionHits, ...]:
-        pks = [pk for session in sessions if session in found for pk in found[session].newest]
+    def _items(self, sessions: Sequence[int], documents: Mapping[int, OfSession]) -> tuple[SessionHits, ...]:
+        pks = [pk for session in sessions if session in documents for pk in documents[session].newest]
         rows = {row.pk: row for row in queries.rows(self.project, pks)}
         items = []
         for session in sessions:
-            of = found.get(session, OfSession([], 0))
+            of = documents.get(session, OfSession([], 0))
             hits = [rows[pk] for pk in of.newest if pk in rows]
             item = _hits(session, hits)
             items.append(replace(item, more=max(0, of.number - len(item.hits) - _repeated(hits))))
@@ -287,27 +287,27 @@ def _rarest(project: int, node: Node | None) -> tuple[Phrase, ...] | None:
                 else None
             )
         case And(nodes):
-            found = [part for each in nodes if (part := _rarest(project, each))]
-            if len(found) < 2:
-                return found[0] if found else None
-            return min(found, key=lambda part: queries.count(project, Match(part), queries.RARE + 1))
+            phrases = [part for child in nodes if (part := _rarest(project, child))]
+            if len(phrases) < 2:
+                return phrases[0] if phrases else None
+            return min(phrases, key=lambda part: queries.count(project, Match(part), queries.RARE + 1))
         case _:
             return None
 
 
-def _hits(session: int, found: Sequence[Found]) -> SessionHits:
+def _hits(session: int, documents: Sequence[Found]) -> SessionHits:
     """Return the first hits, one of each text; a long text has several documents."""
     texts: dict[tuple[int | None, int, str], Found] = {}
-    for hit in found:
+    for hit in documents:
         texts.setdefault((hit.event, hit.kind, hit.text), hit)
     shown = tuple(texts.values())
     return SessionHits(session, shown[:HITS], max(0, len(shown) - HITS))
 
 
-def _repeated(found: Sequence[Found]) -> int:
-    return len(found) - len({(hit.event, hit.kind, hit.text) for hit in found})
+def _repeated(documents: Sequence[Found]) -> int:
+    return len(documents) - len({(hit.event, hit.kind, hit.text) for hit in documents})
 
 
 def _phrases(node: Node | None) -> tuple[Phrase, ...]:
-    found = (phrase_of(words) for words in positive_words(node))
-    return tuple(dict.fromkeys(phrase for phrase in found if phrase is not None))
+    phrases_of = (phrase_of(words) for words in positive_words(node))
+    return tuple(dict.fromkeys(phrase for phrase in phrases_of if phrase is not None))

@@ -58,14 +58,14 @@ def hits(project: int, node: Node | None, found: Iterable[Found]) -> dict[int, H
 
 def _texts(events: Iterable[int]) -> Mapping[tuple[int, str], str]:
     """Return the texts of events by event and kind."""
-    found: dict[tuple[int, str], str] = {}
+    text_of: dict[tuple[int, str], str] = {}
     for line, raw in texts(list(events)).items():
         event = decode(raw)
         kind = event.get("type")
         for text in texts_of(kind, event) if isinstance(kind, str) else ():
-            before = found.get((line, text.kind))
-            found[line, text.kind] = text.text if before is None else f"{before}\n{text.text}"
-    return found
+            before = text_of.get((line, text.kind))
+            text_of[line, text.kind] = text.text if before is None else f"{before}\n{text.text}"
+    return text_of
 
 
 def _snippet(text: str, patterns: Sequence[Searched]) -> Snippet:
