@@ -90,28 +90,28 @@ def _route(application: Application) -> Any:
     return application
 
 
-def _checked(application: Application) -> Any:
+def _with_host_check(application: Application) -> Any:
     """Check the host first."""
     return _route(AllowedHostValidator(application))
 
 
 # `(?s)`: a path may contain a line feed.
 http_urlpatterns = [
-    path("ingest/v1/events", _checked(ingest_http)),
-    path("ingest/v1/ws", _checked(upgrade_required)),
+    path("ingest/v1/events", _with_host_check(ingest_http)),
+    path("ingest/v1/ws", _with_host_check(upgrade_required)),
     *(
-        path(f"{under}v1/{signal}{slash}", _checked(otlp_http))
+        path(f"{under}v1/{signal}{slash}", _with_host_check(otlp_http))
         for under in ("", "otlp/")
         for signal in SIGNALS
         for slash in ("", "/")
     ),
-    re_path(r"^opentelemetry\.proto\.collector\.", _checked(otlp_grpc)),
-    path("healthz", _checked(health.alive)),
-    path("readyz", _checked(health.ready)),
-    path("api/v1/lifecycle", _checked(CookieMiddleware(lifecycle))),
-    path("p/<slug:slug>/attention/feed", _checked(CookieMiddleware(feed))),
-    re_path(r"(?s)^api/v1/.", _checked(read_api)),
-    re_path(r"^(?:ingest|api|otlp|v1)(?:/|\Z)", _checked(not_found)),
+    re_path(r"^opentelemetry\.proto\.collector\.", _with_host_check(otlp_grpc)),
+    path("healthz", _with_host_check(health.alive)),
+    path("readyz", _with_host_check(health.ready)),
+    path("api/v1/lifecycle", _with_host_check(CookieMiddleware(lifecycle))),
+    path("p/<slug:slug>/attention/feed", _with_host_check(CookieMiddleware(feed))),
+    re_path(r"(?s)^api/v1/.", _with_host_check(read_api)),
+    re_path(r"^(?:ingest|api|otlp|v1)(?:/|\Z)", _with_host_check(not_found)),
     re_path(r"", _route(pages)),
 ]
 page_consumer = PageConsumer.as_asgi(pages=LIVE_PAGES, rights=LIVE_RIGHTS)

@@ -40,7 +40,7 @@ def _is_safe(address: str) -> bool:
     return is_secret and bool(parts.hostname) and not parts.query and not parts.fragment
 
 
-def _needed(name: str) -> str:
+def _required(name: str) -> str:
     """Return a variable that must be set with an issuer, and only then."""
     value = os.environ.get(name, "")
     if LOOPSCOPE_OIDC_ISSUER and not value:
@@ -67,8 +67,8 @@ def _rules(claim: str) -> tuple[role_claims.Rule, ...]:
 LOOPSCOPE_SSO = all(find_spec(name) for name in _PACKAGES)
 
 LOOPSCOPE_OIDC_ISSUER = _issuer()
-LOOPSCOPE_OIDC_CLIENT_ID = _needed("LOOPSCOPE_OIDC_CLIENT_ID")
-_CLIENT_SECRET = _needed("LOOPSCOPE_OIDC_CLIENT_SECRET")
+LOOPSCOPE_OIDC_CLIENT_ID = _required("LOOPSCOPE_OIDC_CLIENT_ID")
+_CLIENT_SECRET = _required("LOOPSCOPE_OIDC_CLIENT_SECRET")
 LOOPSCOPE_OIDC_NAME = os.environ.get("LOOPSCOPE_OIDC_NAME") or "single sign-on"
 LOOPSCOPE_OIDC_ROLE_CLAIM = os.environ.get("LOOPSCOPE_OIDC_ROLE_CLAIM", "")
 LOOPSCOPE_OIDC_ROLES = _rules(LOOPSCOPE_OIDC_ROLE_CLAIM)

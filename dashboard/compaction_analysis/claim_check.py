@@ -71,10 +71,10 @@ def verdict(
         return {"running": RUNNING, "stale": STALE}.get(state, CUT)
     if sent is None:
         return _unsent(claim, has_next=has_next, pruned=pruned)
-    return _unchanged(claim, sent) if sent.is_whole and claim.has_counts else _compared(claim, sent)
+    return _whole(claim, sent) if sent.is_whole and claim.has_counts else _by_size(claim, sent)
 
 
-def _unchanged(claim: Claim, sent: Comparison) -> Verdict:
+def _whole(claim: Claim, sent: Comparison) -> Verdict:
     held = f"all {plural(sent.before, 'message')}" if sent.before > 1 else "its message"
     if claim.is_without_effect:
         return Verdict("idle", f"No effect, as reported: the next request held {held} unchanged.")
@@ -83,7 +83,7 @@ def _unchanged(claim: Claim, sent: Comparison) -> Verdict:
     )
 
 
-def _compared(claim: Claim, sent: Comparison) -> Verdict:
+def _by_size(claim: Claim, sent: Comparison) -> Verdict:
     if not claim.has_messages:
         return Verdict("unsent", f"No message counts were reported; {_sent_text(sent)}.")
     if (claim.messages_before, claim.messages_after) == (sent.before, sent.after - sent.new):

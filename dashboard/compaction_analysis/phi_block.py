@@ -64,7 +64,7 @@ def fits(block_read: Block, before: Sequence[Message]) -> bool:
 def compared(block_read: Block, before: Sequence[Message]) -> Comparison:
     """Compare the messages of the loop by a block; by counts only if the block does not fit them."""
     if not fits(block_read, before):
-        return _counted(block_read)
+        return _counts_only(block_read)
     kinds: list[Kind] = []
     for at, group in enumerate(groups(before)):
         kinds += [_kind(block_read, at)] * len(group)
@@ -88,7 +88,7 @@ def _kind(block_read: Block, at: int) -> Kind:
     return "summary" if block_read.summarised and at in block_read.summarised else "drop"
 
 
-def _counted(block_read: Block) -> Comparison:
+def _counts_only(block_read: Block) -> Comparison:
     """Return a comparison without the messages before: numbers of groups, and the messages after."""
     parts: list[tuple[Kind, Range | None, Sequence[Message] | None]] = [
         ("first", block_read.first, None),

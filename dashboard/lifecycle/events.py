@@ -93,7 +93,7 @@ class LifecycleReducer:
         cut = self._cut(invalidations, list(events.values()), set(groups.values()))
         alarms = queries.alarms({pk for touched in invalidations for pk in touched.alarms})
         found = [event for touched in invalidations for event in self._feed_one(touched, events, groups, cut)]
-        return [*found, *map(_alarmed, alarms)]
+        return [*found, *map(_waste_found, alarms)]
 
     def _cut(self, invalidations: Sequence[Invalidation], events: Sequence[Event], begun: Set[int]) -> Cut:
         """Return the turns that a flush ended without an end event. No query if there can be none."""
@@ -127,25 +127,25 @@ class LifecycleReducer:
         match event.kind:
             case "AgentStart" if event.role == ROOT_ROLE and event.loop is not None:
                 self.loops[event.loop] = event.link
-                yield _started(event)
+                yield _turn_started(event)
             case "AgentEnd" if event.loop in self.loops:
                 del self.loops[event.loop]
-                yield _finished(event, event.outcome)
+                yield _loop_finished(event, event.outcome)
             case "ApprovalRequested":
                 yield _lifecycle_event("approval-requested", event.link, event.at)
             case "ParallelLoopStart" if group is not None:
                 self.groups[group] = event.link
-                yield _started(event)
+                yield _turn_started(event)
             case "ParallelLoopEnd" if group in self.groups:
                 del self.groups[group]
-                yield _finished(event, "completed")
+                yield _loop_finished(event, "completed")
 
 
-def _started(event: Event) -> LifecycleEvent:
+def _turn_started(event: Event) -> LifecycleEvent:
     return _lifecycle_event("turn-started", event.link, event.at, **_prompt(event))
 
 
-def _finished(event: Event, outcome: str) -> LifecycleEvent:
+def _loop_finished(event: Event, outcome: str) -> LifecycleEvent:
     reason = REASONS.get(outcome, "finish")
     end: Frame = {"reason": reason, "pending_approval": event.waits and reason == "finish"}
     return _lifecycle_event("turn-finished", event.link, event.at, **_prompt(event), **end)
@@ -156,7 +156,7 @@ def _cut_off(link: SessionLink, outcome: str) -> LifecycleEvent:
     return _lifecycle_event("turn-finished", link, datetime.now(UTC), **end)
 
 
-def _alarmed(alarm: Alarm) -> LifecycleEvent:
+def _waste_found(alarm: Alarm) -> LifecycleEvent:
     return _lifecycle_event("waste-found", alarm.link, alarm.at, rule=alarm.rule)
 
 

@@ -1,9 +1,9 @@
 """`GET /api/v1/lifecycle`: the lifecycle stream as server-sent events, for a read token or a signed-in user.
 
 Raw ASGI inside Channels' cookie middleware. Three tasks per connection: `_send_events` takes events from the
-subscriber's queue and sends them, `_access_lost` checks again whether the client may read, `_disconnected`
-waits for it to leave. Sending waits for a slow client (see `dashboard/server/daphne.py`), while its queue
-drops the oldest events.
+subscriber's queue and sends them, `_access_lost` checks again whether the client may read,
+`_wait_for_disconnect` waits for it to leave. Sending waits for a slow client (see
+`dashboard/server/daphne.py`), while its queue drops the oldest events.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ async def _stream(receive: Receive, send: Send, *work: Callable[[], Coroutine[An
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": 200, "headers": pairs})
     await _write(send, b": listening\n\n")
-    leaving = asyncio.create_task(_disconnected(receive))
+    leaving = asyncio.create_task(_wait_for_disconnect(receive))
     tasks = [leaving, *(asyncio.create_task(each()) for each in work)]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -115,7 +115,7 @@ async def _send_events(send: Send, subscriber: Subscriber, serialize: Serialize)
         await _write(send, await serialize(events) or b": \n\n")
 
 
-async def _disconnected(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -127,29 +127,29 @@ async def _write(send: Send, body: bytes) -> None:
 async def _client(scope: Scope) -> Client:
     """Return what the client may read: all its projects, or the one it selected. Raises Fault or Busy."""
     slug = parse_qs(scope["query_string"].decode("latin-1")).get("project", [""])[-1]
-    return await in_thread(lambda: _authenticated(scope, slug))
+    return await in_thread(lambda: _client_of(scope, slug))
 
 
-def _authenticated(scope: Scope, slug: str) -> Client:
+def _client_of(scope: Scope, slug: str) -> Client:
     bearer = tokens.bearer(header(scope["headers"], b"authorization") or "")
     if bearer is not None:
         return _client_of_token(bearer, slug, scope_address(scope))
     session = scope["cookies"].get(settings.SESSION_COOKIE_NAME)
     user = authenticate.user_of(session)
     if not isinstance(user, User):
-        raise _unauthorized()
+        raise _no_access()
     sign_in = SignIn.of(user, session)
-    return Client(_selected(sign_in.projects(Right.READ), slug), partial(_of_sign_in, sign_in, slug))
+    return Client(_selected_projects(sign_in.projects(Right.READ), slug), partial(_of_sign_in, sign_in, slug))
 
 
 def _client_of_token(bearer: str, slug: str, address: str) -> Client:
     token = tokens.find(bearer)
     if token is None:
-        raise _unauthorized()
+        raise _no_access()
     if not tokens.has_right(token, Right.READ):
         raise Fault(403, "forbidden", "the token lacks the scope read")
     tokens.note_use(token, address)
-    projects = _selected({token.project.slug: token.project.pk}, slug)
+    projects = _selected_projects({token.project.slug: token.project.pk}, slug)
     has = partial(Bearer(bearer).has, token.project.pk, Right.READ)
     return Client(projects, lambda: projects if has() else None)
 
@@ -159,16 +159,16 @@ def _of_sign_in(sign_in: SignIn, slug: str) -> frozenset[int] | None:
     projects = sign_in.projects(Right.READ)
     if slug not in ("", *projects) or not (projects or sign_in.is_valid()):
         return None
-    return _selected(projects, slug)
+    return _selected_projects(projects, slug)
 
 
-def _selected(projects: Mapping[str, int], slug: str) -> frozenset[int]:
+def _selected_projects(projects: Mapping[str, int], slug: str) -> frozenset[int]:
     if slug and slug not in projects:
         raise Fault(404, "not_found", "no such project")
     return frozenset([projects[slug]] if slug else projects.values())
 
 
-def _unauthorized() -> Fault:
+def _no_access() -> Fault:
     challenge = 'Bearer realm="loopscope"'
     message = "a bearer token with scope read is required"
     return Fault(401, "unauthorized", message, www_authenticate=challenge)

@@ -76,7 +76,7 @@ class PageConsumer(SocketConsumer):
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Handle an acknowledgement, `{"ack": NUMBER}`; any other message is ignored."""
-        number = _acknowledged(text_data)
+        number = _acknowledged_frame(text_data)
         if number is not None and self._viewer is not None:
             hub.acknowledge(self._viewer, number)
 
@@ -156,7 +156,7 @@ class PageConsumer(SocketConsumer):
         return await asyncio.get_running_loop().run_in_executor(DRAWING, work)
 
 
-def _acknowledged(text: object) -> int | None:
+def _acknowledged_frame(text: object) -> int | None:
     try:
         message = json.loads(text) if isinstance(text, str) and len(text) < 100 else None
     except ValueError:

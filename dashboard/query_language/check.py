@@ -64,12 +64,12 @@ def _condition(name: str, key: Key, token: Token) -> Condition:
 
 
 def _unknown(text: str, token: Token) -> QueryError:
-    unknown = f"Unknown key “{_shown(token.text)}” at character {token.at + 1}."
+    unknown = f"Unknown key “{_shorten(token.text)}” at character {token.at + 1}."
     near = keys.near(token.text)
     if near:
         return QueryError(token.at, len(token.text), f"{unknown} Did you mean {near}?", near)
     message = (
-        f"Unknown key “{_shown(token.text)}” at character {token.at + 1}. Quote the text to search for it."
+        f"Unknown key “{_shorten(token.text)}” at character {token.at + 1}. Quote the text to search for it."
     )
     return QueryError(token.at, token.end - token.at, message, quote(text[token.at : token.end]))
 
@@ -104,7 +104,7 @@ def _check_value(value: Value, sign: str, key: Key) -> None:
 
 
 def _bad_value(value: Value, sign: str, key: Key) -> QueryError:
-    shown = _shown(value.text)
+    shown = _shorten(value.text)
     wanted = [EXPECTED[kind] for kind in key.types if kind in EXPECTED and (not sign or kind in COMPARED)]
     if "choice" in key.types:
         near = [word for word in key.choices if keys.is_one_edit(value.text.lower(), word)]
@@ -124,5 +124,5 @@ def _canonical(text: str, key: Key) -> str:
     return text.lower() if {"choice", "boolean"} & set(key.types) else text
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}…"

@@ -75,7 +75,7 @@ def values(place: Place, counts: Mapping[str, int]) -> list[Item]:
     if key.types[0] in ("choice", "boolean"):
         found = [text for text in words if text.lower().startswith(typed)]
     prefix = "" if place.in_list else f"{place.key}:"
-    return [Item(_written(text), f"{prefix}{text}", words[text]) for text in found[:ITEMS_MAX]]
+    return [Item(_plain_or_quoted(text), f"{prefix}{text}", words[text]) for text in found[:ITEMS_MAX]]
 
 
 def example(place: Place) -> list[Item]:
@@ -111,5 +111,5 @@ def _own(key: Key) -> tuple[str, ...]:
     return (*key.choices, *(("true", "false") if "boolean" in key.types and key.name != "score." else ()))
 
 
-def _written(text: str) -> str:
+def _plain_or_quoted(text: str) -> str:
     return text if is_plain_value(text) else quote_value(text)

@@ -120,7 +120,7 @@ def _token(text: str, at: int) -> Token:
     if char == ")":
         return Token(")", at, at + 1)
     if char == '"':
-        quoted = _quoted(text, at)
+        quoted = _match_quoted(text, at)
         return Token("phrase", at, quoted.end(), unescape(quoted[1]), bool(quoted[2]))
     if char in "-!" and negates(text, at):
         return Token("not", at, at + 1)
@@ -149,7 +149,7 @@ def _condition(text: str, key: re.Match[str]) -> Token:
     if following == "[":
         return _list(text, key, at, sign)
     if following == '"':
-        quoted = _quoted(text, at)
+        quoted = _match_quoted(text, at)
         value = _quoted_value(quoted, at, quoted.end() - at)
         return Token("key", key.start(), quoted.end(), _name(key), value.is_prefix, sign, (value,))
     bare = BARE.match(text, at)
@@ -208,7 +208,7 @@ def _bad_list(text: str, start: int, at: int) -> QueryError:
     return QueryError(at, 1, "A list is written as [a,b]; quote values that hold spaces or signs.", None)
 
 
-def _quoted(text: str, at: int) -> re.Match[str]:
+def _match_quoted(text: str, at: int) -> re.Match[str]:
     quoted = QUOTED.match(text, at)
     if quoted is None:
         fix = None if text.endswith("\\") else f'{text[at:]}"'

@@ -85,13 +85,13 @@ def _turn(look: dict[str, str], parameters: str) -> None:
         if code == 0:
             look.clear()
         elif code in (38, 48):
-            name, colour = "color" if code == 38 else "background", _extended(codes)
+            name, colour = "color" if code == 38 else "background", _nearest_colour(codes)
             look |= {name: f"{name}-{colour}"} if colour is not None else {}
         else:
             look |= _CODES.get(code, {})
 
 
-def _extended(codes: list[int]) -> int | None:
+def _nearest_colour(codes: list[int]) -> int | None:
     """Return the nearest of the eight colours to a 256-colour or RGB value."""
     kind = codes.pop(0) if codes else 0
     if kind == 5 and codes:

@@ -69,10 +69,10 @@ def _mark_mentions(state: StateCore) -> None:
         return
     for token in state.tokens:
         if token.type == "inline" and token.children:
-            token.children = [part for child in token.children for part in _marked(child, names)]
+            token.children = [part for child in token.children for part in _with_marks(child, names)]
 
 
-def _marked(token: Token, names: Collection[str]) -> Iterator[Token]:
+def _with_marks(token: Token, names: Collection[str]) -> Iterator[Token]:
     if token.type != "text":
         yield token
         return

@@ -29,7 +29,7 @@ class Attempts:
     """
 
     def __init__(self, name: str, rows: int = ROWS, window_s: float = WINDOW_S) -> None:
-        self._shared = _shared(name, rows, window_s)
+        self._shared = _shared_attempts(name, rows, window_s)
         self._rows = rows
         self._window_s = window_s
         self._counts: OrderedDict[Key, tuple[float, int]] = OrderedDict()
@@ -70,7 +70,7 @@ class Attempts:
         return tries + 1
 
 
-def _shared(name: str, rows: int, window_s: float) -> SharedAttempts | None:
+def _shared_attempts(name: str, rows: int, window_s: float) -> SharedAttempts | None:
     if not settings.REDIS_URL:
         return None
     from dashboard.security.shared_attempts import SharedAttempts  # noqa: PLC0415  an optional dependency

@@ -39,10 +39,10 @@ class ContentSecurityPolicy:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         response = self.get_response(request)
-        return _with_policy(response) if isinstance(response, HttpResponseBase) else _awaited(response)
+        return _with_policy(response) if isinstance(response, HttpResponseBase) else _await_policy(response)
 
 
-async def _awaited(response: Awaitable[HttpResponseBase]) -> HttpResponseBase:
+async def _await_policy(response: Awaitable[HttpResponseBase]) -> HttpResponseBase:
     return _with_policy(await response)
 
 

@@ -49,7 +49,7 @@ def kinds(usage: Usage) -> list[Kind]:
 
     Counts that cannot be reconciled are shown as reported, reasoning subtracted from output if included.
     """
-    uncached, visible = _disjoint(usage) or _reported(usage)
+    uncached, visible = _disjoint(usage) or _reported_tokens(usage)
     return [
         Kind("usage-cache-read", "cache read", usage.cache_read_tokens),
         Kind("usage-input", "input", uncached),
@@ -85,7 +85,7 @@ def _disjoint(usage: Usage) -> tuple[int, int] | None:
     return uncached, visible
 
 
-def _reported(usage: Usage) -> tuple[int, int]:
+def _reported_tokens(usage: Usage) -> tuple[int, int]:
     output = usage.output_tokens
     inside = usage.reasoning_tokens if usage.reasoning_tokens <= output else 0
     return usage.input_tokens, output - inside

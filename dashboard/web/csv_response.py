@@ -29,11 +29,11 @@ def text(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
 def lines(rows: Iterable[Sequence[Cell]]) -> str:
     """Return rows as lines of a CSV file, without a header."""
     out = StringIO(newline="")
-    csv.writer(out).writerows([_written(cell) for cell in row] for row in rows)
+    csv.writer(out).writerows([_cell_text(cell) for cell in row] for row in rows)
     return out.getvalue()
 
 
-def _written(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     if cell is None:
         return ""
     if isinstance(cell, str):

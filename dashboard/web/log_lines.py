@@ -7,15 +7,15 @@ LINKS = ("signin", "join", "s")  # the secret follows: of a sign-in link, an inv
 BUG = 500
 
 
-def _spelled(text: str) -> str:
+def _encoded_pattern(text: str) -> str:
     """Return a pattern of a text in which any character may be percent-encoded."""
     return "".join(f"(?:{re.escape(char)}|%{ord(char):x}|%{ord(char.upper()):x})" for char in text)
 
 
-SLASH = _spelled("/")
+SLASH = _encoded_pattern("/")
 # A link with capitals, encoded characters or two slashes is refused and logged, but its secret is valid.
 SECRET = re.compile(
-    rf"({SLASH}(?:{'|'.join(map(_spelled, LINKS))}){SLASH})"
+    rf"({SLASH}(?:{'|'.join(map(_encoded_pattern, LINKS))}){SLASH})"
     r"(?:[^\w\n%]|%[^\W_][^\W_])*"  # before the secret, as further slashes
     r"[^\s/?#\"'<>]+",
     re.IGNORECASE,

@@ -34,7 +34,9 @@ class Address:
     def pairs(self) -> dict[str, Value]:
         """Return names and values of the parameters that differ from their defaults."""
         values = {field: getattr(self, field.name) for field in fields(self) if field.compare}
-        return {field.name: _written(value) for field, value in values.items() if value != field.default}
+        return {
+            field.name: _written_value(value) for field, value in values.items() if value != field.default
+        }
 
     @property
     def is_narrow(self) -> bool:
@@ -121,7 +123,7 @@ def _is_text(value: str) -> bool:
     return "\0" not in value and len(value) <= VALUE_MAX
 
 
-def _written(value: object) -> Value:
+def _written_value(value: object) -> Value:
     if isinstance(value, tuple):
         return value
     return str(int(value)) if isinstance(value, bool) else str(value)

@@ -69,13 +69,13 @@ def read_range(read: Reading, known: Collection[str], usual: str) -> tuple[str, 
     now = timezone.now()
     windows = {*known, *CALENDAR}
     if since and since not in windows:
-        since = _checked(read, "since", since, now)
+        since = _checked_time(read, "since", since, now)
     is_custom = bool(since) and since not in windows
     if until and not is_custom and (since or usual) != "all":
         read.ignore("until", until, "it needs a start that is a time, too")
         until = ""
     if until:
-        until = _checked(read, "until", until, now)
+        until = _checked_time(read, "until", until, now)
     if until and is_custom and _end(until) <= _moment(since):
         read.ignore("until", until, "the end must be after the start")
         until = ""
@@ -127,7 +127,7 @@ def _calendar(name: str, now: datetime) -> TimeRange:
     return TimeRange(midnight - midnight.weekday() * DAY if name == "week" else midnight)
 
 
-def _checked(read: Reading, name: str, text: str, now: datetime) -> str:
+def _checked_time(read: Reading, name: str, text: str, now: datetime) -> str:
     """Return a time or date in its written form; "" with a note if it is invalid or out of range."""
     try:
         moment = _end(text) if name == "until" else _moment(text)

@@ -36,23 +36,23 @@ def bodies(effect: CompactionEffect) -> Bodies:
     block = blocks.block(stored) if stored is not None else None
     requests = _requests(effect)
     if requests is None:
-        return Bodies(None, _compared(effect, block))
+        return Bodies(None, _block_comparison(effect, block))
     read = texts(requests)
-    held = {pk: _sent(read[pk]) for pk in requests if pk in read}
+    held = {pk: _sent_messages(read[pk]) for pk in requests if pk in read}
     before, after = (held.get(pk) for pk in requests)
     if before is None or after is None:
-        return Bodies(None, _compared(effect, block), pruned(requests))
+        return Bodies(None, _block_comparison(effect, block), pruned(requests))
     earlier, later = _between(effect, *requests)
     new = {item.key for item in later}
     known = {item.key for item in block.put} if block else ()
-    return Bodies(compare([*before, *earlier], after, new, known), _compared(effect, block))
+    return Bodies(compare([*before, *earlier], after, new, known), _block_comparison(effect, block))
 
 
 def counts(effects: Sequence[CompactionEffect]) -> dict[int, int]:
     """Return the number of messages in the first request after each compaction. One query."""
     requests = {item.pk: item.first.request for item in effects if item.first and item.first.request}
     read = texts({request for request in requests.values() if request})
-    sent = {pk: _sent(raw) for pk, raw in read.items()}
+    sent = {pk: _sent_messages(raw) for pk, raw in read.items()}
     return {pk: len(held) for pk, request in requests.items() if (held := sent.get(request or 0)) is not None}
 
 
@@ -63,7 +63,7 @@ def _requests(effect: CompactionEffect) -> tuple[int, int] | None:
     return (before, after) if before and after else None
 
 
-def _sent(raw: bytes) -> list[Message] | None:
+def _sent_messages(raw: bytes) -> list[Message] | None:
     payload = read_object(raw, NO_LIMITS).get("payload")
     held = payload.get("messages") if isinstance(payload, dict) else None
     return messages(held) if isinstance(held, list) else None
@@ -99,13 +99,13 @@ def _block(effect: CompactionEffect) -> Json:
     return Compaction.objects.filter(pk=pk).values_list("block", flat=True).first()
 
 
-def _compared(effect: CompactionEffect, block: blocks.Block | None) -> Comparison | None:
+def _block_comparison(effect: CompactionEffect, block: blocks.Block | None) -> Comparison | None:
     if block is None:
         return None
-    return blocks.compared(block, _held(effect, block))
+    return blocks.compared(block, _covered_messages(effect, block))
 
 
-def _held(effect: CompactionEffect, block: blocks.Block) -> Sequence[Message]:
+def _covered_messages(effect: CompactionEffect, block: blocks.Block) -> Sequence[Message]:
     """Return the messages that a block covers: those at the start of the imported loop, else at its end."""
     owner = Compaction.objects.filter(pk=effect.merged or effect.pk).values("loop")
     loops = LoopRecord.objects.filter(Q(pk__in=owner) | Q(pk=effect.base.id)).order_by("-pk")

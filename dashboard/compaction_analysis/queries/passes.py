@@ -191,7 +191,7 @@ class _PassContext:
         self._lines = {row.pk: chains[row.loop.session_id].line(row.loop_id, CHAIN_MAX) for row in rows}
         self._calls = calls_of({loop for line in self._lines.values() for loop in line})
         self._places = _places(chains)
-        self._merged = _merged(rows)
+        self._merged = _imported_blocks(rows)
 
     def build(self, row: Compaction) -> CompactionEffect:
         chain, numbers = self._chains[row.loop.session_id], self._numbers[row.loop.session_id]
@@ -258,7 +258,7 @@ def _places(sessions: Collection[int]) -> Mapping[int, Sequence[tuple[int, int]]
     return positions
 
 
-def _merged(rows: Sequence[Compaction]) -> Mapping[int, int]:
+def _imported_blocks(rows: Sequence[Compaction]) -> Mapping[int, int]:
     """Return the imported block of each compaction."""
     blocks = Compaction.objects.filter(
         content="block",

@@ -44,7 +44,7 @@ Blocks = Mapping[int, tuple[Block, ...]]  # by the first event of their message
 
 def blocks(pks: Collection[int]) -> Mapping[int, Block]:
     """Return blocks by primary key. One query."""
-    return {block.pk: block for block in _made(_siblings(pks)) if block.pk in pks}
+    return {block.pk: block for block in _owner_of_blocks(_siblings(pks)) if block.pk in pks}
 
 
 BLOCK = Panel("_shared/text-block", blocks)
@@ -52,12 +52,12 @@ BLOCK = Panel("_shared/text-block", blocks)
 
 def of_turns(turns: Collection[int]) -> Mapping[int, Blocks]:
     """Return the blocks of each turn. One query."""
-    return _grouped(_made(_of_turns(turns)))
+    return _blocks_by_owner(_owner_of_blocks(_of_turns(turns)))
 
 
 def outside_turns(loops: Collection[int]) -> Mapping[int, Blocks]:
     """Return the blocks of each loop that belong to no turn. One query."""
-    return _grouped(_made(_of_no_turn(loops)))
+    return _blocks_by_owner(_owner_of_blocks(_of_no_turn(loops)))
 
 
 @compiled
@@ -77,14 +77,14 @@ def _of_no_turn(loops: Collection[int]) -> QuerySet[TextBlock]:
     return TextBlock.objects.filter(loop__in_list=loops, turn=None).order_by(*ORDER)
 
 
-def _grouped(made: Mapping[Block, tuple[int, int]]) -> Mapping[int, Blocks]:
+def _blocks_by_owner(made: Mapping[Block, tuple[int, int]]) -> Mapping[int, Blocks]:
     owners: dict[int, dict[int, tuple[Block, ...]]] = defaultdict(dict)
     for block, (owner, message) in made.items():
         owners[owner][message] = (*owners[owner].get(message, ()), block)
     return owners
 
 
-def _made(records: Iterable[TextBlock]) -> Mapping[Block, tuple[int, int]]:
+def _owner_of_blocks(records: Iterable[TextBlock]) -> Mapping[Block, tuple[int, int]]:
     """Return blocks in the order of their records, each with its turn, else its loop, and its message."""
     made: dict[Block, tuple[int, int]] = {}
     kinds: dict[tuple[int, int], str] = {}

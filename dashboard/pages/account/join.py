@@ -51,13 +51,13 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
     try:
         if "passkey" in request.POST and not request.user.is_authenticated:
             return secret_response(_with_passkey(request, secret, invite))
-        project = _joined(request, secret, invite)
+        project = _join(request, secret, invite)
     except Refused as error:
         return _form(request, invite, str(error), 400)
     return secret_response(redirect("sessions", project.slug))
 
 
-def _joined(request: HttpRequest, secret: str, invite: Invite) -> Project:
+def _join(request: HttpRequest, secret: str, invite: Invite) -> Project:
     """Join and sign in. Raises Refused; then no user was made and the invite can still be used."""
     if isinstance(request.user, User):
         return invites.accept(secret, request.user, actor_of(request))

@@ -59,12 +59,12 @@ async def _rows_as_sse(params: Callable[[], AttentionParams], events: Sequence[L
     if not events:
         return b""
     await asyncio.sleep(GATHER_S)
-    html = await asyncio.get_running_loop().run_in_executor(DRAWING, partial(_drawn, params, events[-SHOWN:]))
+    html = await asyncio.get_running_loop().run_in_executor(DRAWING, partial(_draw, params, events[-SHOWN:]))
     lines = "".join(f"data: {line}\n" for line in html.splitlines())
     return f"event: rows\n{lines}\n".encode() if lines else b""
 
 
-def _drawn(params_of: Callable[[], AttentionParams], events: Sequence[LifecycleEvent]) -> str:
+def _draw(params_of: Callable[[], AttentionParams], events: Sequence[LifecycleEvent]) -> str:
     """Return the rows of the events that the filters select."""
     close_old_connections()
     is_narrow = True

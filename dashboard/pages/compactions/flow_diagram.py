@@ -135,19 +135,19 @@ def _lines(rows: Sequence[MessageGroup]) -> list[MessageRow]:
         head = members[:RUN_HEAD] if folded else members
         lines += [_line(row) for row in head]
         if folded:
-            lines += [_folded(folded), *(_line(row) for row in members[-RUN_TAIL:])]
+            lines += [_folded_row(folded), *(_line(row) for row in members[-RUN_TAIL:])]
     if len(lines) <= ROWS_MAX:
         return lines
     shown = lines[: ROWS_MAX - 1]
     after = max((line.row.last for line in shown if line.row), default=0)
-    return [*shown, _folded([row for row in rows if row.first > after])]
+    return [*shown, _folded_row([row for row in rows if row.first > after])]
 
 
 def _line(row: MessageGroup) -> MessageRow:
     return MessageRow(row.kind, row, size=row.size, is_cut=row.is_cut)
 
 
-def _folded(rows: Sequence[MessageGroup]) -> MessageRow:
+def _folded_row(rows: Sequence[MessageGroup]) -> MessageRow:
     size = None if any(row.size is None for row in rows) else sum(row.size or 0 for row in rows)
     return MessageRow(rows[0].kind, folded=len(rows), size=size, is_cut=rows[0].is_cut)
 

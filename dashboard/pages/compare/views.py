@@ -32,7 +32,7 @@ def sessions(request: HtmxRequest, project: Project) -> HttpResponse:
     if len(params.of) == 2:
         one, other = params.of
         context["flame_url"] = links.flame(project.slug, one, **{"with": other})
-    return _compared(request, context, found)
+    return _comparison_response(request, context, found)
 
 
 @require_safe
@@ -50,14 +50,14 @@ def loops(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
         found = comparison("loop", loop_queries.sides(session, params.of), params)
     except (Session.DoesNotExist, LoopRecord.DoesNotExist) as error:
         raise Http404 from error
-    return _compared(request, context, found)
+    return _comparison_response(request, context, found)
 
 
 def _not_compared(request: HtmxRequest, context: dict[str, object]) -> HttpResponse:
     return render(request, "compare/not_compared.html", context, status=HTTPStatus.BAD_REQUEST)
 
 
-def _compared(request: HtmxRequest, context: dict[str, object], found: Comparison) -> HttpResponse:
+def _comparison_response(request: HtmxRequest, context: dict[str, object], found: Comparison) -> HttpResponse:
     if request.htmx:
         return render(request, "comparison/loaded_rows.html", {"section": found.turns})
     return render(request, "compare/index.html", context | {"comparison": found})

@@ -97,11 +97,11 @@ def arrivals(tokens: Collection[int]) -> Mapping[int, Arrival]:
         refused = Refusal.objects.filter(project=token.project_id, at__gte=token.created_at)
         session = new.order_by("-last_received_at", "-pk").first()
         refusal = refused.order_by("-at", "-pk").first()
-        found[token.pk] = Arrival(token, session, refusal, None if session else _unrecorded(token))
+        found[token.pk] = Arrival(token, session, refusal, None if session else _unrecorded_spans(token))
     return found
 
 
-def _unrecorded(token: AccessToken) -> Unrecorded | None:
+def _unrecorded_spans(token: AccessToken) -> Unrecorded | None:
     """Return the spans that came with a token and changed no record."""
     units = without_record.found(token.project_id).filter(unrecorded_token=token.pk)
     count = units.aggregate(spans=Sum("unrecorded_spans"))["spans"]

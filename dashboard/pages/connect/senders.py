@@ -65,14 +65,14 @@ def wait_of(name: str) -> Wait:
 
 def check(origin: str, token: str) -> str:
     """Return the command that checks the address and the token."""
-    return _filled(_CHECK, origin, token)
+    return _fill(_CHECK, origin, token)
 
 
 def _filled_all(lines: Sequence[tuple[str, str]], origin: str, token: str) -> tuple[Snippet, ...]:
-    return tuple(Snippet(label, _filled(text, origin, token)) for label, text in lines)
+    return tuple(Snippet(label, _fill(text, origin, token)) for label, text in lines)
 
 
-def _filled(text: str, origin: str, token: str) -> str:
+def _fill(text: str, origin: str, token: str) -> str:
     socket = f"ws{origin.removeprefix('http')}"
     filled = dedent(text).strip().replace("SOCKET_ORIGIN", socket).replace("ORIGIN", origin)
     return filled.replace("TOKEN_HERE", token or PLACEHOLDER)

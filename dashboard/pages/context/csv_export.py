@@ -37,14 +37,14 @@ COLUMNS = (
 
 def rows(page: ContextPage) -> Iterator[Sequence[Value]]:
     """Yield the rows, in the order of the page."""
-    yield from (_row(found) for found in _found(page))
+    yield from (_row(found) for found in _verdict_rows(page))
 
 
 def _row(found: dict[str, Value]) -> Sequence[Value]:
     return [found.get(name) for name in COLUMNS]
 
 
-def _found(page: ContextPage) -> Iterator[dict[str, Value]]:
+def _verdict_rows(page: ContextPage) -> Iterator[dict[str, Value]]:
     ledger = page.ledger
     for kind, (tokens, nano) in sorted(ledger.kinds.items()):
         yield {"part": "kind", "name": kind, "tokens": tokens, "cost_usd": dollars(nano)}

@@ -36,7 +36,7 @@ def changes(text: str, other: str) -> Sequence[Stretch]:
     """Return the diff from `other` to `text`: at each change first the removed, then the added words."""
     here, there = TOKEN.findall(text)[:COMPARED], TOKEN.findall(other)[:COMPARED]
     common = longest_common_subsequence([token.strip() for token in here], [token.strip() for token in there])
-    return list(_joined(_stretches(here, there, _without_strays(common, len(here), len(there)))))
+    return list(_join(_stretches(here, there, _without_strays(common, len(here), len(there)))))
 
 
 def is_cut(text: str) -> bool:
@@ -73,7 +73,7 @@ def _stretches(here: Sequence[str], there: Sequence[str], common: Iterable[Match
         i, j = next_i + 1, next_j + 1
 
 
-def _joined(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
+def _join(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
     """Join adjacent stretches of the same side."""
     how: How = "same"
     texts: list[str] = []

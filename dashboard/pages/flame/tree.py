@@ -89,7 +89,7 @@ def parent(
 def merged(one: Node, other: Node) -> Node:
     """Return both trees as one: nodes of equal paths are one node with the amounts of both sides."""
     if bool(one.children) != bool(other.children):  # divided on one side only
-        one, other = _divided(one), _divided(other)
+        one, other = _divide(one), _divide(other)
     theirs = {child.key: child for child in other.children}
     children = [
         merged(child, theirs.pop(child.key)) if child.key in theirs else child for child in one.children
@@ -104,7 +104,7 @@ def merged(one: Node, other: Node) -> Node:
     )
 
 
-def _divided(node: Node) -> Node:
+def _divide(node: Node) -> Node:
     if node.children or not any(node.amounts):
         return node
     rest = Node("undivided", "Undivided", "undivided", node.amounts, place=node.place)

@@ -32,13 +32,13 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
         "bar": FILTERS.bar(filters, links.integrity(project.slug), offered),
         "has_filters": filters.is_narrow or any(menu.options for menu in offered),
         "counts": counts_panel(filters).draw([project.pk])[project.pk],
-        "panels": [_older(project, filters)] if filters.before else _drawn(project, filters),
+        "panels": [_older(project, filters)] if filters.before else _draw(project, filters),
         "ws_url": links.live(project.slug, "integrity", **filters.pairs()),
     }
     return render(request, "integrity/index.html", context)
 
 
-def _drawn(project: Project, filters: Filters) -> list[str]:
+def _draw(project: Project, filters: Filters) -> list[str]:
     return [panel.draw([project.pk])[project.pk] for panel in panels(filters)]
 
 

@@ -99,7 +99,7 @@ def test(request: HttpRequest, project: Project) -> HttpResponse:
     rules = project_rules.load(project.pk)
     if draft.pattern:
         try:
-            own = _drafted(draft)
+            own = _own_pattern(draft)
         except BadPattern as error:
             return _page(request, project, replace(draft, pattern_error=str(error)), status=400)
         others = tuple(each for each in rules.patterns if each.name != own.name)
@@ -127,7 +127,7 @@ def dry_run(request: HttpRequest, project: Project) -> HttpResponse:
 def _rule(project: Project, name: str, draft: Draft) -> Rule:
     """Return the rule that a dry run names, or the drafted one. Raises BadPattern, Http404."""
     if not name:
-        return own_rule(_drafted(draft))
+        return own_rule(_own_pattern(draft))
     if name in BY_NAME:
         return BY_NAME[name]
     own = next((own for own in project_rules.load(project.pk).patterns if own.name == name), None)
@@ -136,7 +136,7 @@ def _rule(project: Project, name: str, draft: Draft) -> Rule:
     return own_rule(own)
 
 
-def _drafted(draft: Draft) -> OwnPattern:
+def _own_pattern(draft: Draft) -> OwnPattern:
     """Return the pattern of the form under its name, if it may have it. Raises BadPattern."""
     try:
         masking_rules.check_name(draft.name)

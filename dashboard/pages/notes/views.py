@@ -42,7 +42,9 @@ def new(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
     fault = ""
     if request.method == "POST":
         try:
-            return _written(request, project, session, _write(request.POST, project, author, target, params))
+            return _after_write(
+                request, project, session, _write(request.POST, project, author, target, params)
+            )
         except Refused as error:
             fault = str(error)
     context = {
@@ -103,7 +105,7 @@ def note(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
     fault = ""
     if request.method == "POST":
         try:
-            return _changed(request, project, found)
+            return _change(request, project, found)
         except Refused as error:
             fault = str(error)
     if request.user.pk:
@@ -140,7 +142,7 @@ def _write(sent: QueryDict, project: Project, author: Author, target: Target, pa
     return write.add_note(project.pk, author, target, text).note
 
 
-def _changed(request: HtmxRequest, project: Project, note: Note) -> HttpResponse:
+def _change(request: HtmxRequest, project: Project, note: Note) -> HttpResponse:
     author, sent = _author(request, project), request.POST
     action = sent.get("action", "")
     reply = sent.get("of", "")
@@ -159,21 +161,21 @@ def _changed(request: HtmxRequest, project: Project, note: Note) -> HttpResponse
                 session = queries.session_by_id(project, note)
                 delete_note(project, of, author, actor_of(request))
                 if of is note:
-                    return _done(request, links.session(project.slug, session.pk) if session else "/")
+                    return _to_page(request, links.session(project.slug, session.pk) if session else "/")
             case _:
                 raise Http404
     except NotAllowed:
         return render(request, "403.html", {"project": project}, status=403)
-    return _done(request, links.note_page(project.slug, note.pk))
+    return _to_page(request, links.note_page(project.slug, note.pk))
 
 
-def _written(request: HtmxRequest, project: Project, session: Session, note: Note) -> HttpResponse:
+def _after_write(request: HtmxRequest, project: Project, session: Session, note: Note) -> HttpResponse:
     evaluation = NotesParams.parse(request.GET).evaluation
     url = links.note(project.slug, session.pk, note.pk, loop=note.loop, turn=note.turn, evaluation=evaluation)
-    return _done(request, url)
+    return _to_page(request, url)
 
 
-def _done(request: HtmxRequest, url: str) -> HttpResponse:
+def _to_page(request: HtmxRequest, url: str) -> HttpResponse:
     return HttpResponse(status=204) if request.htmx else redirect(url)
 
 

@@ -36,7 +36,7 @@ class Found:
 def sessions(project: Project, q: str, reader: int) -> Sequence[Found]:
     """Return the latest sessions that match the query; none while it is in error. At most five queries."""
     columns = ("session_id", "title", "agent_id", *STATE)
-    matches = parsed(_typed(q)).on_sessions(project.pk, timezone.now(), reader)
+    matches = parsed(_with_open_end(q)).on_sessions(project.pk, timezone.now(), reader)
     rows = Session.objects.filter(matches, project=project).order_by("-last_event_at", "-pk")
     return [
         Found(
@@ -50,7 +50,7 @@ def sessions(project: Project, q: str, reader: int) -> Sequence[Found]:
     ]
 
 
-def _typed(q: str) -> str:
+def _with_open_end(q: str) -> str:
     """Return a query whose last word is a beginning, as it may not be typed to its end."""
     last = q.rsplit(" ", 1)[-1]
     is_word = len(last) >= PREFIX_CHARACTERS and last.isalnum() and last not in _OPERATORS

@@ -61,7 +61,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
             "address": request.build_absolute_uri(links.search_text(project.slug) + params.but().query),
             "counts_query": params.but().query + ("" if found.is_counted else "&total=1"),
             "sorts": params.sorts,
-            "facets": facets(params, _recorded(project.pk)),
+            "facets": facets(params, _recorded_values(project.pk)),
             "times": times(params),
             "wider": [] if found.groups else queries.wider(project.pk, params, now, user),
         }
@@ -81,7 +81,7 @@ def counts(request: HttpRequest, project: Project) -> HttpResponse:
         "params": params,
         "counts": counted,
         "counts_total": "total" in request.GET,
-        "facets": facets(params, _recorded(project.pk), counted),
+        "facets": facets(params, _recorded_values(project.pk), counted),
         "times": times(params),
     }
     return render(request, "search_text/facets.html", context)
@@ -99,7 +99,7 @@ def download(request: HttpRequest, project: Project, suffix: Suffix) -> HttpResp
     return respond(request, file, rows, suffix)
 
 
-def _recorded(project: int) -> Mapping[str, Sequence[str]]:
+def _recorded_values(project: int) -> Mapping[str, Sequence[str]]:
     """Return the recorded values of facets, the most frequent first."""
     return cached(
         "search-facets",

@@ -101,7 +101,7 @@ def filtered(html: str, addresses: Addresses, mask: Mask) -> str:
             has_become_text = has_become_text and not is_converted
             output.tag("</span>" if is_converted else token, is_inline=name in INLINE)
         else:
-            tag = _opened(token, name, addresses, words)
+            tag = _open_tag(token, name, addresses, words)
             if tag.fate == "gone":
                 _skip(tokens, name)
                 continue
@@ -164,7 +164,7 @@ class _Tag:
     html: str = ""
 
 
-def _opened(token: str, name: str, addresses: Addresses, mask: Mask) -> _Tag:
+def _open_tag(token: str, name: str, addresses: Addresses, mask: Mask) -> _Tag:
     attributes = dict(_attributes(token, name))
     classes = (attributes.get("class") or "").split()
     if not REMOVED.isdisjoint(classes) or (name == "form" and _writes(attributes, addresses)):
@@ -182,10 +182,10 @@ def _opened(token: str, name: str, addresses: Addresses, mask: Mask) -> _Tag:
                 return _Tag("gone")
             kept = {kept: attributes[kept] for kept in KEPT if kept in attributes}
             kept["class"] = " ".join(word for word in classes if word not in LINKS)
-            return _Tag(target.fate, _written("span", kept))
+            return _Tag(target.fate, _write_tag("span", kept))
         elif key in ("href", "src", "hx-get", "hx-post", "formaction"):
             return _Tag("gone")
-    return _Tag("", token if made == attributes else _written(name, made, is_closed=token.endswith("/>")))
+    return _Tag("", token if made == attributes else _write_tag(name, made, is_closed=token.endswith("/>")))
 
 
 def _is_url(key: str, value: str, addresses: Addresses) -> bool:
@@ -229,6 +229,6 @@ def _attributes(token: str, name: str) -> Iterator[tuple[str, str | None]]:
         yield key, unescape(bare) if value else None
 
 
-def _written(name: str, attributes: dict[str, str | None], *, is_closed: bool = False) -> str:
+def _write_tag(name: str, attributes: dict[str, str | None], *, is_closed: bool = False) -> str:
     words = [key if value is None else f'{key}="{escape(value)}"' for key, value in attributes.items()]
     return f"<{' '.join([name, *words])}{' /' if is_closed else ''}>"

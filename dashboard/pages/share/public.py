@@ -79,14 +79,14 @@ def start(request: HttpRequest, shared: SharedView, _rest: str) -> HttpResponse:
     """Show the record; with a password, the form that asks for it first."""
     if request.method == "POST":
         return _try(request, shared)
-    return _opened(request, shared, Scope(shared.link).start)
+    return _open_link(request, shared, Scope(shared.link).start)
 
 
 @require_safe
 @through_link
 def below(request: HttpRequest, shared: SharedView, rest: str) -> HttpResponse:
     """Show a page or fragment of the record."""
-    return _opened(request, shared, rest)
+    return _open_link(request, shared, rest)
 
 
 @csrf_exempt
@@ -120,18 +120,18 @@ def _try(request: HttpRequest, shared: SharedView) -> HttpResponse:
         return response
     if not share_links.is_password(shared.link, request.POST.get("password", "")):
         return _password_form(request, shared, WRONG, 403)
-    return _counted(request, shared, redirect(shared.address))
+    return _count_opening(request, shared, redirect(shared.address))
 
 
-def _opened(request: HttpRequest, shared: SharedView, path: str) -> HttpResponse:
+def _open_link(request: HttpRequest, shared: SharedView, path: str) -> HttpResponse:
     if opening.is_open(request.COOKIES, shared.link):
         return _page(request, shared, path)
     if shared.link.password:
         return _password_form(request, shared)
-    return _counted(request, shared, _page(request, shared, path))
+    return _count_opening(request, shared, _page(request, shared, path))
 
 
-def _counted(request: HttpRequest, shared: SharedView, response: HttpResponse) -> HttpResponse:
+def _count_opening(request: HttpRequest, shared: SharedView, response: HttpResponse) -> HttpResponse:
     """Count an opening: once for a browser, which gets a cookie. Raises Http404 if the link just ended.
 
     The maker of the link is not counted.

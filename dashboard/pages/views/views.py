@@ -57,7 +57,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
 def save_as(request: HttpRequest, project: Project) -> HttpResponse:
     """Save a new view and open it, or show the form with its error."""
     user = require(request, project, Right.WRITE_OWN_VIEWS)
-    held, sent = rights(user, project), _sent(request)
+    held, sent = rights(user, project), _sent_view(request)
     visibility = request.POST.get("visibility", "me")
     if sent is None or visibility not in SavedView.Visibility.values:
         return refused(request, "This view cannot be saved.")
@@ -89,7 +89,7 @@ def save_as(request: HttpRequest, project: Project) -> HttpResponse:
 @member
 def save(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Keep the list as it is shown under an edited view."""
-    row, sent = _editable(request, project, pk), _sent(request)
+    row, sent = _editable(request, project, pk), _sent_view(request)
     if sent is None or sent.page != row.page:
         return refused(request, "This view cannot be saved.")
     audited.change(row, actor_of(request), content=sent.content)
@@ -185,7 +185,7 @@ def _name(request: HttpRequest) -> str:
     return " ".join(text.split())[: store.NAME_MAX]
 
 
-def _sent(request: HttpRequest) -> Sent | None:
+def _sent_view(request: HttpRequest) -> Sent | None:
     """Return the submitted view; None if it is none that a page has sent."""
     sent = request.POST
     page, query, sort = sent.get("page", ""), sent.get("query", ""), sent.get("sort", "")

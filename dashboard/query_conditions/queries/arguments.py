@@ -46,7 +46,7 @@ def of_session(context: Context, condition: Condition) -> Q:
     phrases = _phrases(context, condition)
     if not phrases:
         return summarized
-    calls = _checked(context, condition, phrases)
+    calls = _checked_calls(context, condition, phrases)
     if calls is not None:
         return summarized | Q(pk__in=sorted({call.session for call in calls}))
     indexed = (queries.in_session(context.project, phrase, KINDS) for phrase in phrases)
@@ -59,7 +59,7 @@ def of_call(context: Context, condition: Condition) -> Q:
     phrases = _phrases(context, condition)
     if not phrases:
         return summarized
-    calls = _checked(context, condition, phrases)
+    calls = _checked_calls(context, condition, phrases)
     if calls is None:
         calls = queries.newest(context.project, Match(phrases, KINDS), queries.TOP, NEWEST).found
     return summarized | Q(start_event__in=sorted({call.event for call in calls if call.event is not None}))
@@ -80,7 +80,7 @@ def _phrase(value: str) -> Phrase | None:
     return phrase
 
 
-def _checked(context: Context, condition: Condition, phrases: tuple[Phrase, ...]) -> list[Found] | None:
+def _checked_calls(context: Context, condition: Condition, phrases: tuple[Phrase, ...]) -> list[Found] | None:
     """Return the calls whose recorded arguments have one of the values; None where they are too many."""
     left = CHECKED - context.checked_calls
     calls = queries.newest(context.project, Match(phrases, KINDS), queries.TOP, left + 1).found

@@ -58,12 +58,12 @@ def _has(context: Context, word: str) -> Q:
     if (marked := marks.has_any(context, word, marks.of_session)) is not None:
         return marked
     if word in LABELS or word.startswith(METADATA):
-        return _labelled(context, Q(name=LABELS.get(word, word)))
+        return _by_label(context, Q(name=LABELS.get(word, word)))
     other = OTHERS.get(word)
     return other(context) if other else EVERYTHING  # every session has an id, a status, a duration …
 
 
-def _labelled(context: Context, condition: Q) -> Q:
+def _by_label(context: Context, condition: Q) -> Q:
     labels = SessionLabel.objects.filter(condition, project=context.project)
     return Q(pk__in=labels.values("session"))
 
@@ -79,12 +79,12 @@ def _with_config(_: Context) -> Q:
 
 
 def _machine(context: Context) -> Q:
-    return _labelled(context, Q(name="metadata.machine")) | with_loops(loops().exclude(producer__machine=""))
+    return _by_label(context, Q(name="metadata.machine")) | with_loops(loops().exclude(producer__machine=""))
 
 
 OTHERS: dict[str, Callable[[Context], Q]] = {
     "waste": with_waste,
-    "metadata": lambda context: _labelled(context, Q(name__startswith=METADATA)),
+    "metadata": lambda context: _by_label(context, Q(name__startswith=METADATA)),
     "machine": _machine,
     "model": _with_config,
     "provider": lambda _: with_loops(loops().filter(config__provider__gt="")),

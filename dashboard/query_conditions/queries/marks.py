@@ -60,7 +60,7 @@ def score(context: Context, condition: Condition, of: Of = of_session) -> Q:
     scores = _notes(context, "score").filter(name=condition.key.removeprefix(SCORE))
     where = NOTHING
     for value in condition.values:
-        where |= _scored(condition, value)
+        where |= _score_condition(condition, value)
     return of(scores.filter(where))
 
 
@@ -104,7 +104,7 @@ def mine(context: Context) -> Q:
     return Q(pk__in=labels.values("session"))
 
 
-def _scored(condition: Condition, text: str) -> Q:
+def _score_condition(condition: Condition, text: str) -> Q:
     if condition.operator == "begins":
         written = json.dumps(text).removesuffix('"')  # as the column has a category
         # LIKE would ignore case on SQLite only.

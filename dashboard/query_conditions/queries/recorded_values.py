@@ -37,11 +37,11 @@ def counts(project: int, key: str, typed: str) -> Mapping[str, int]:
     if key.startswith(METADATA):
         return _labels(project, key, typed)
     if read := READS.get(key):
-        return _counted(read(project))
+        return _counts(read(project))
     return _labels(project, LABELLED[key], typed) if key in LABELLED else {}
 
 
-def _counted(values: Iterable[str | None]) -> Counter[str]:
+def _counts(values: Iterable[str | None]) -> Counter[str]:
     return Counter(value for value in values if value)
 
 
@@ -77,7 +77,7 @@ def _configs(project: int) -> Iterable[str]:
 
 def _labels(project: int, name: str, typed: str) -> Mapping[str, int]:
     labels = SessionLabel.objects.filter(project=project, name=name, value__istartswith=typed)
-    return _counted(labels.order_by("value").values_list("value", flat=True)[:LABELS])
+    return _counts(labels.order_by("value").values_list("value", flat=True)[:LABELS])
 
 
 LABELLED = {

@@ -62,7 +62,10 @@ def matching(
 
 def items(project: Project, rows: Sequence[AuditEntry]) -> list[AuditItem]:
     """Return entries as documents."""
-    slugs = {project.pk: project.slug, **_gone({row.project_id for row in rows} - {project.pk, None})}
+    slugs = {
+        project.pk: project.slug,
+        **_names_of_deleted({row.project_id for row in rows} - {project.pk, None}),
+    }
     described = [(row, describe(row.action)) for row in rows]
     return [
         AuditItem(
@@ -83,7 +86,7 @@ def items(project: Project, rows: Sequence[AuditEntry]) -> list[AuditItem]:
     ]
 
 
-def _gone(projects: Collection[int | None]) -> dict[int, str]:
+def _names_of_deleted(projects: Collection[int | None]) -> dict[int, str]:
     """Return the names that deleted projects had. One query, none without projects."""
     if not projects:
         return {}

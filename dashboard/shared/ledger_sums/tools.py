@@ -101,7 +101,7 @@ def commands_of(tools: Iterable[Tool]) -> list[Command]:
     for tool in tools:
         for name, command in tool.commands.items():
             programs[tool.name, name.partition(" ")[0]].append(command)
-    joined = {id(whole := _joined(key, parts)): (whole, parts) for key, parts in programs.items()}
+    joined = {id(whole := _sum_of_commands(key, parts)): (whole, parts) for key, parts in programs.items()}
     rows = []
     for whole in by_cost(whole for whole, _ in joined.values()):
         _, parts = joined[id(whole)]
@@ -111,7 +111,7 @@ def commands_of(tools: Iterable[Tool]) -> list[Command]:
     return rows
 
 
-def _joined(key: tuple[str, str], commands: Sequence[Tool]) -> Tool:
+def _sum_of_commands(key: tuple[str, str], commands: Sequence[Tool]) -> Tool:
     shell, program = key
     whole = Tool(COMMAND, program, shell)
     for name in ("results", "result_tokens", "carried_tokens", "nano"):

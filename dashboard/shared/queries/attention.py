@@ -76,7 +76,7 @@ def _waiting(
 @compiled
 def _unread(project: int, since: datetime, user: int) -> QuerySet[Any, str]:
     """Return the kind of each unread failure, mention and alarm about waste, in one query."""
-    failures = _ended(project, FAILED, since).filter(~is_read_by(user))
+    failures = _ended_since(project, FAILED, since).filter(~is_read_by(user))
     mentions = Mention.objects.filter(user=user, seen_at=None, note__project=project)
     wastes = _alarms(project, since).filter(~is_waste_read_by(user))
     kinds: Sequence[tuple[QuerySet[Any], str]] = ((mentions, MENTION), (wastes, WASTE))
@@ -100,10 +100,10 @@ def ended(project: int, outcomes: Collection[str], now: datetime) -> QuerySet[Se
 
     Without sub-agents, which report to their parent.
     """
-    return _ended(project, outcomes, now - LATELY)
+    return _ended_since(project, outcomes, now - LATELY)
 
 
-def _ended(project: int, outcomes: Collection[str], since: datetime) -> QuerySet[Session]:
+def _ended_since(project: int, outcomes: Collection[str], since: datetime) -> QuerySet[Session]:
     lately = Session.objects.filter(project=project, outcome__in=outcomes, last_event_at__gte=since)
     return lately.filter(is_settled_root())
 
@@ -115,7 +115,7 @@ def failed(project: int, now: datetime) -> QuerySet[Session]:
 
 def failed_within(project: int, start: datetime, end: datetime | None) -> QuerySet[Session]:
     """Return the sessions that failed from `start` to before `end`, unordered."""
-    sessions = _ended(project, FAILED, start)
+    sessions = _ended_since(project, FAILED, start)
     return sessions if end is None else sessions.filter(last_event_at__lt=end)
 
 

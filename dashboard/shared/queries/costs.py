@@ -46,7 +46,7 @@ class Cost:
         unpriced = self.unpriced + more.unpriced
         if more.cost_nano is None:
             return Cost(self.cost_nano, unpriced, self.cost_source)
-        return Cost((self.cost_nano or 0) + more.cost_nano, unpriced, _merged(self, more))
+        return Cost((self.cost_nano or 0) + more.cost_nano, unpriced, _merge_sources(self, more))
 
 
 NOTHING = Cost()
@@ -119,12 +119,12 @@ def sessions_with_sub_agents(sessions: Collection[Session]) -> Mapping[int, Cost
     """Return the cost of each session including all sessions below it, each counted once."""
     costs: dict[int, HasCost] = {session.pk: session for session in sessions}
     below = _spawned_below(costs)
-    return {session.pk: total(costs[pk] for pk in _reached(session.pk, below)) for session in sessions}
+    return {session.pk: total(costs[pk] for pk in _reachable(session.pk, below)) for session in sessions}
 
 
 def spawned_by(session: int) -> set[int]:
     """Return all sessions below a session."""
-    return _reached(session, _spawned_below({session: NOTHING})) - {session}
+    return _reachable(session, _spawned_below({session: NOTHING})) - {session}
 
 
 def _spawned_below(costs: dict[int, HasCost]) -> dict[int, set[int]]:
@@ -157,7 +157,7 @@ def loops_with_sub_agents(loops: Collection[LoopRecord]) -> Mapping[int, Cost]:
     frontier = set(costs)
     for _ in range(DEEPEST):
         fresh = set()
-        for above, pk in _spawned(frontier):
+        for above, pk in _links_to_sub_agents(frontier):
             if above and pk:
                 below.setdefault(above, set()).add(pk)
                 fresh.add(pk)
@@ -165,11 +165,11 @@ def loops_with_sub_agents(loops: Collection[LoopRecord]) -> Mapping[int, Cost]:
         if not frontier:
             break
         costs |= {loop.pk: loop for loop in _costs(frontier)}
-    return {loop.pk: total(costs[pk] for pk in _reached(loop.pk, below)) for loop in loops}
+    return {loop.pk: total(costs[pk] for pk in _reachable(loop.pk, below)) for loop in loops}
 
 
 @compiled
-def _spawned(loops: Collection[int]) -> QuerySet[Any, tuple[int | None, int | None]]:
+def _links_to_sub_agents(loops: Collection[int]) -> QuerySet[Any, tuple[int | None, int | None]]:
     """Select the links to sub-agents: by tool call, by the session's parent, by the loop's parent."""
     refs = ChildLoopRef.objects.filter(loop__in_list=loops, child__isnull=False)
     spawned = LoopRecord.objects.filter(session__parent__in_list=loops).values_list(
@@ -184,7 +184,7 @@ def _costs(loops: Collection[int]) -> QuerySet[LoopRecord]:
     return LoopRecord.objects.filter(pk__in_list=loops).only(*COST)
 
 
-def _reached(root: int, below: Mapping[int, set[int]]) -> set[int]:
+def _reachable(root: int, below: Mapping[int, set[int]]) -> set[int]:
     """Return `root` and everything below it; cycles are visited once."""
     reached, pending = {root}, [root]
     while pending:
@@ -194,6 +194,6 @@ def _reached(root: int, below: Mapping[int, set[int]]) -> set[int]:
     return reached
 
 
-def _merged(known: HasCost, more: HasCost) -> CostSource:
+def _merge_sources(known: HasCost, more: HasCost) -> CostSource:
     words: dict[str, CostSource] = {"computed": "computed", "reported": "reported", "mixed": "mixed"}
     return merge_cost_sources(words.get(known.cost_source, "none"), words.get(more.cost_source, "none"))

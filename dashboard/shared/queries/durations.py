@@ -75,7 +75,7 @@ def _of_each(configs: Collection[int], period: Period) -> QuerySet[LoopRecord] |
     last = Subquery(newest[OF_CONFIG - 1 : OF_CONFIG])
     floors = ModelConfig.objects.filter(pk__in=configs).annotate(last=last).values_list("pk", "last")
     wanted = [Q(config=config, pk__gte=floor or 0) for config, floor in floors]
-    return _ended(period).filter(reduce(or_, wanted), has_switched=False) if wanted else None
+    return _ended_loops(period).filter(reduce(or_, wanted), has_switched=False) if wanted else None
 
 
 def _of_scope(
@@ -116,10 +116,10 @@ def percentile(ordered: Sequence[int], rank: int) -> int | None:
 def _newest(project: int, period: Period, scope: Scope) -> QuerySet[LoopRecord]:
     sessions = active(project, scope, period).filter(scope.having)
     newest = sessions.order_by("-last_event_at", "-pk").values("pk")[:SESSIONS]
-    return _ended(period).filter(scope.loops, session__in=newest).order_by("-pk")
+    return _ended_loops(period).filter(scope.loops, session__in=newest).order_by("-pk")
 
 
-def _ended(period: Period) -> QuerySet[LoopRecord]:
+def _ended_loops(period: Period) -> QuerySet[LoopRecord]:
     ended = LoopRecord.objects.annotate(at=happened("ended"))
     return ended.filter(duration_ms__isnull=False, **period.within("at"))
 
@@ -131,7 +131,7 @@ def _durations(loops: QuerySet[LoopRecord]) -> list[Duration]:
 
 def _of_turns(project: int, period: Period, scope: Scope) -> list[Duration]:
     """Return the time of the turns of the newest switched loops, by loop, config and agent."""
-    loops = _ended(period).filter(session__project=project, has_switched=True)
+    loops = _ended_loops(period).filter(session__project=project, has_switched=True)
     # Not by the key itself: SQLite would read all loops in its order instead of the index of switched ones.
     loops = loops.order_by((F("pk") + 0).desc())
     if not scope.is_everything:

@@ -198,7 +198,7 @@ def _plain(project: int, wanted: Wanted) -> Q:
     ):
         if values:
             where &= Q(**{f"{column}__in": values})
-    where &= _shown(wanted, now)
+    where &= _state_conditions(wanted, now)
     if wanted.since:
         where &= Q(last_event_at__gte=wanted.since)
     if wanted.until:
@@ -220,7 +220,7 @@ def _plain(project: int, wanted: Wanted) -> Q:
     return where
 
 
-def _shown(wanted: Wanted, now: datetime) -> Q:
+def _state_conditions(wanted: Wanted, now: datetime) -> Q:
     """Return the conditions on the states as they are shown at `now`."""
     where = Q()
     if wanted.status:

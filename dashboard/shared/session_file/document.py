@@ -65,7 +65,7 @@ def html_file(session: Session, notes: bytes = b"") -> Iterator[bytes]:
     anchors = {row.loop: row.anchor for row in rows}
     context = {"session": session, "rows": rows, "kinds": kinds(session)}
     # Text of agents is escaped in the file: the first of these tags are the template's.
-    document = _rendered("session_file/index.html", context)
+    document = _render("session_file/index.html", context)
     begun, end_of_main, ended = document.partition(b"</main>")
     yield begun.replace(b"</head>", b"<style>%s</style></head>" % _styles(), 1)
     for row in rows:
@@ -75,11 +75,11 @@ def html_file(session: Session, notes: bytes = b"") -> Iterator[bytes]:
             if ref.loop is row.loop and ref.child is not None and ref.child in anchors
         }
         parts = parts_of(recorded(row.loop), children)
-        yield _rendered("session_file/loop.html", {"row": row, "parts": parts})
+        yield _render("session_file/loop.html", {"row": row, "parts": parts})
     yield notes + end_of_main + ended
 
 
-def _rendered(template: str, context: Mapping[str, object]) -> bytes:
+def _render(template: str, context: Mapping[str, object]) -> bytes:
     return mark_controls(render_to_string(template, dict(context))).encode(errors="replace")
 
 

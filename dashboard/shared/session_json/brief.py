@@ -129,15 +129,15 @@ def _lines(brief: Brief) -> Iterator[str]:
     yield f"Began {rfc3339(brief.created_at)}, last active {rfc3339(brief.last_active_at)}."
     yield f"Current task: {_task(brief.current_task)}"
     yield f"Last finished task: {_task(brief.last_task)}"
-    yield from _listed("Tools used", brief.tools_used, map(_tool, brief.tools), "the most used")
-    yield from _listed("Errors", brief.errors_met, map(_error, brief.errors))
+    yield from _list_lines("Tools used", brief.tools_used, map(_tool, brief.tools), "the most used")
+    yield from _list_lines("Errors", brief.errors_met, map(_error, brief.errors))
     approvals = brief.approvals
     total = approvals.granted + approvals.denied + approvals.other + approvals.open
-    yield from _listed("Approvals", total, map(_approval, approvals.newest))
+    yield from _list_lines("Approvals", total, map(_approval, approvals.newest))
     if total:
         resolved = f"{approvals.granted:,} granted, {approvals.denied:,} denied"
         yield f"- total: {resolved}, {approvals.other:,} ended otherwise, {approvals.open:,} open"
-    yield from _listed("Sub-agents", brief.sub_agents_run, map(_sub_agent, brief.sub_agents))
+    yield from _list_lines("Sub-agents", brief.sub_agents_run, map(_sub_agent, brief.sub_agents))
 
 
 def quoted(recorded: str | None) -> str:
@@ -148,7 +148,7 @@ def quoted(recorded: str | None) -> str:
     return json.dumps(" ".join(line.split()), ensure_ascii=False)
 
 
-def _listed(words: str, total: int, items: Iterable[str], which: str = "the newest") -> Iterator[str]:
+def _list_lines(words: str, total: int, items: Iterable[str], which: str = "the newest") -> Iterator[str]:
     shown = list(items)
     excess = f", {which} {len(shown)}" if len(shown) < total else ""
     yield f"{words}: {f'{total:,}{excess}' if total else 'none'}"

@@ -95,7 +95,7 @@ def of_selection(project: int, scope: Scope, period: Period) -> Mapping[str, int
 
 def _of_turns(turns: QuerySet[Turn], keys: Mapping[str, Any]) -> list[Sums]:
     own = {"loops": Value(0), "failed": Value(0), "errors": Sum("errors"), "turns": Count("pk")}
-    return _grouped(turns, keys, Q(), own)
+    return _sums_by(turns, keys, Q(), own)
 
 
 def _of_loops(loops: QuerySet[LoopRecord], keys: Mapping[str, Any]) -> list[Sums]:
@@ -106,10 +106,10 @@ def _of_loops(loops: QuerySet[LoopRecord], keys: Mapping[str, Any]) -> list[Sums
         "errors": Sum(F("errors") - F("turn_errors")),
         "turns": Value(0),
     }
-    return _grouped(loops, keys, Q(is_one_call=True), own)
+    return _sums_by(loops, keys, Q(is_one_call=True), own)
 
 
-def _grouped(rows: QuerySet[Any], keys: Mapping[str, Any], call: Q, own: Mapping[str, Any]) -> list[Sums]:
+def _sums_by(rows: QuerySet[Any], keys: Mapping[str, Any], call: Q, own: Mapping[str, Any]) -> list[Sums]:
     figures = {
         **own,
         **{name: Sum(name, filter=call & Q(unreconciled=0), default=0) for name in TOKENS},

@@ -48,11 +48,11 @@ def choice(key: PriceKey, book: PriceBook) -> Choice | None:
     found = Choice(key, book.get(key, ()))
     if any(row.bands and row.until_event is None for row in found.rows):
         return found
-    rows = _listed(key)
+    rows = _list_prices(key)
     return Choice(key, rows) if rows else None
 
 
-def _listed(key: PriceKey) -> Sequence[Price]:
+def _list_prices(key: PriceKey) -> Sequence[Price]:
     return [
         Price(
             id=0,

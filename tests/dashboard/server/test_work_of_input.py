@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 from django.http import QueryDict
 
-from dashboard.live.consumers import _acknowledged
+from dashboard.live.consumers import _acknowledged_frame
 from dashboard.shared.queries.session_filter import WORDS_MAX, Wanted, matching
 from dashboard.web.query_params import VALUES_MAX, Reading
 from recorder.access import tokens
@@ -85,7 +85,7 @@ READERS = {
         framed,
         '{"op":"hello",' + ",".join('"a":1' for _ in range(n)) + "}",
     ),
-    "a message of a page": lambda n: (_acknowledged, '{"ack":' + "1" * n + "}"),
+    "a message of a page": lambda n: (_acknowledged_frame, '{"ack":' + "1" * n + "}"),
     "headers": lambda n: (lambda headers: header(headers, b"x-producer"), [(b"x-producer", b"a")] * n),
     "filters of an address": lambda n: (values, "&".join(f"model=m{each}" for each in range(n))),
     "one long filter": lambda n: (values, "sort=" + "x" * 50 * n + "&q=" + "a+" * 50 * n),

@@ -31,9 +31,9 @@ def chunks(project: Project, user: int, params: AttentionParams) -> Iterator[Seq
             yield [_alarm(each) for each in alarms.rows]
     if params.shows("failed"):
         for failed in _pages(lambda at: FailuresOf(project.pk, at)([user])[user], start):
-            yield [_ended("failed", each) for each in failed.rows]
+            yield [_ended_values("failed", each) for each in failed.rows]
     if params.shows("finished"):
-        yield [_ended("finished", each) for each in FinishedOf(start)([project.pk])[project.pk].rows]
+        yield [_ended_values("finished", each) for each in FinishedOf(start)([project.pk])[project.pk].rows]
 
 
 def _pages(read: Callable[[AttentionParams], Page], start: AttentionParams) -> Iterator[Page]:
@@ -56,6 +56,6 @@ def _alarm(each: Alarm) -> Sequence[Value]:
     return (*head, waste.rule, waste.name, waste.times, spent.tokens, dollars(spent.nano))
 
 
-def _ended(name: str, each: Ended) -> Sequence[Value]:
+def _ended_values(name: str, each: Ended) -> Sequence[Value]:
     is_read = each.has_seen if name == "failed" else None
     return (name, each.title, each.agent, each.state, each.words, None, each.at, is_read, each.url, *NO_WASTE)

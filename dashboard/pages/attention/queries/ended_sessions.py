@@ -85,7 +85,7 @@ def _failures(project: int, slug: str, user: int, params: AttentionParams) -> Fa
     more = _end(shown) if len(found) > PAGE else None
     newest = failed.order_by("-last_event_at").values_list("last_event_at", "pk").first()
     return Failures(
-        [_ended(slug, session, has_seen=has_seen) for session, has_seen in shown],
+        [_ended_session(slug, session, has_seen=has_seen) for session, has_seen in shown],
         total=count(failed, COUNT_MAX),
         unseen=count(failed.filter(~attention.is_read_by(user)), COUNT_MAX),
         more=params.but(failed=more) if more else None,
@@ -105,7 +105,7 @@ class FinishedOf:
         """Return the sessions that finished lately. Two queries for one project."""
         now = timezone.now()
         slugs = Project.objects.filter(pk__in=projects).values_list("pk", "slug")
-        return {pk: Finished(_finished(pk, slug, self.params, now)) for pk, slug in slugs}
+        return {pk: Finished(_finished_sessions(pk, slug, self.params, now)) for pk, slug in slugs}
 
 
 def failed_loops(project: int, user: int, params: AttentionParams, *, upto: Cursor) -> Sequence[int]:
@@ -124,10 +124,10 @@ def _unseen(project: int, user: int, which: Q, params: AttentionParams) -> Seque
     return list(failed.order_by("-last_event_at").values_list("head_id", flat=True)[:MARKED_MAX])
 
 
-def _finished(project: int, slug: str, params: AttentionParams, now: datetime) -> Sequence[Ended]:
+def _finished_sessions(project: int, slug: str, params: AttentionParams, now: datetime) -> Sequence[Ended]:
     rows = _of_filters(project, attention.ended(project, attention.FINISHED, now), params)
     latest = rows.order_by("-last_event_at", "-pk").only(*COLUMNS)
-    return [_ended(slug, each) for each in latest[:FINISHED_MAX]]
+    return [_ended_session(slug, each) for each in latest[:FINISHED_MAX]]
 
 
 def _of_filters(project: int, sessions: QuerySet[Session], params: AttentionParams) -> QuerySet[Session]:
@@ -145,7 +145,7 @@ def _end(shown: Sequence[tuple[Session, bool]]) -> Place:
     return Place(has_seen, Cursor(session.last_event_at, session.pk))
 
 
-def _ended(slug: str, session: Session, *, has_seen: bool = True) -> Ended:
+def _ended_session(slug: str, session: Session, *, has_seen: bool = True) -> Ended:
     head = session.head_id
     return Ended(
         pk=session.pk,

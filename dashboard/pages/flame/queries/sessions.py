@@ -113,9 +113,8 @@ def records(session: Session, moment: Moment) -> Records:
             turns=divided,
             called_by=family.loops.get(row.pk),
         )
-    return _with_groups(
-        Records(session.pk, _placed(loop_rows, family), deeper=family.deeper, is_cut=is_cut), family, moment
-    )
+    called = _with_callers(loop_rows, family)
+    return _with_groups(Records(session.pk, called, deeper=family.deeper, is_cut=is_cut), family, moment)
 
 
 def contexts(recorded: Records) -> dict[int, int]:
@@ -161,7 +160,7 @@ def _links(
         yield owner, loop, call, None, pk
 
 
-def _placed(loop_rows: Mapping[int, LoopRow], family: _Family) -> Mapping[int, LoopRow]:
+def _with_callers(loop_rows: Mapping[int, LoopRow], family: _Family) -> Mapping[int, LoopRow]:
     """Return the loops with their callers: those of a sub-agent's session have the one of that session."""
     callers = dict(family.spawned)
     for loop in loop_rows.values():

@@ -126,9 +126,9 @@ def menus(project: int, filters: Filters) -> Sequence[Menu]:
     producers: dict[str, tuple[str, int]] = {}
     for name in [filters.list] if filters.list else LISTS:
         source = SOURCES[name]
-        by_reason = _counted(source.matching(project, filters.but(reason=())), source.reason)
+        by_reason = _counts_by(source.matching(project, filters.but(reason=())), source.reason)
         _add(reasons, ((reason, reason_label(name, reason), count) for reason, count in by_reason))
-        by_producer = _counted(source.matching(project, filters.but(producer=())), source.producer_name)
+        by_producer = _counts_by(source.matching(project, filters.but(producer=())), source.producer_name)
         _add(producers, ((producer, clean(producer), count) for producer, count in by_producer if producer))
     return (
         Menu("Reason", _options("reason", reasons, filters.reason)),
@@ -142,7 +142,7 @@ def _add(counts: dict[str, tuple[str, int]], more: Iterable[tuple[str, str, int]
         counts[value] = (label, counts[value][1] + count if value in counts else count)
 
 
-def _counted(rows: QuerySet[Any], column: str) -> list[tuple[str, int]]:
+def _counts_by(rows: QuerySet[Any], column: str) -> list[tuple[str, int]]:
     counted = rows.order_by().values(option=F(column)).annotate(count=Count("pk"))
     return list(counted.order_by("-count", "option").values_list("option", "count")[:OPTIONS_MAX])
 

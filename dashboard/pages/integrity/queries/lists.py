@@ -262,7 +262,7 @@ def _spans(_slug: str, row: WaitingSpans) -> SpansSetAside:
     return SpansSetAside(row.pk, clean(row.fault), sender, clean(row.address), row.size, row.received_at, at)
 
 
-def _unrecorded(_slug: str, row: SpanUnit) -> UnrecordedSpans:
+def _unrecorded_row(_slug: str, row: SpanUnit) -> UnrecordedSpans:
     token = clean(getattr(row, "token_name") or "")  # noqa: B009  it was annotated
     names = sorted(filter(None, row.unrecorded_names.split("\n")))
     sender, at = clean(row.unrecorded_sender), row.last_received_at
@@ -328,7 +328,7 @@ SOURCES: Mapping[str, Source] = {  # type: ignore[type-arg]
         "unrecorded_token",
         "token_name",
         lambda rows: rows,
-        _unrecorded,
+        _unrecorded_row,
         AccessToken,
     ),
 }

@@ -77,7 +77,7 @@ def figures(project: int, filters: Filters, now: datetime) -> Figures:
     pks = few(project, filters, now)
     found = matching(project, filters, now) if pks is None else Session.objects.filter(pk__in=pks)
     sessions = found.order_by("-last_event_at", "-pk")
-    counted, are_all = _counted(sessions)
+    counted, are_all = _newest_sessions(sessions)
     sums = _sums(counted, live(now))
     if within.start and sums["begun"] and sums["begun"] < within.start:
         _subtract_calls(sums, sessions.filter(created_at__lt=within.start), Q(at__lt=within.start))
@@ -106,7 +106,7 @@ def _words(filters: Filters) -> str:
     return f"{words}, filtered" if filters.is_filtered else words
 
 
-def _counted(sessions: QuerySet[Session]) -> tuple[QuerySet[Session], bool]:
+def _newest_sessions(sessions: QuerySet[Session]) -> tuple[QuerySet[Session], bool]:
     """Return the newest `COUNT_MAX` sessions, and whether they are all.
 
     They are chosen by a condition, because a sum over a slice copies its rows.

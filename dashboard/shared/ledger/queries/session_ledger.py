@@ -212,7 +212,7 @@ def _blocks(
     within = {block.number: _within(block, at) for block in chain.blocks.values()}
     shown = [block for block in chain.blocks.values() if within[block.number]]
     total = sum(context[call.turn] or 0 for call in calls)
-    nano = _rounded([units[block.number] for block in shown], total)
+    nano = _round_to_total([units[block.number] for block in shown], total)
     return [
         _block(block, calls, within[block.number], numbers, each, is_over=is_over)
         for block, each in zip(shown, nano, strict=True)
@@ -225,7 +225,7 @@ def _within(block: BlockRecord, at: Sequence[int]) -> range:
     return range(bisect_left(at, block.first_call), end)
 
 
-def _rounded(units: Sequence[int], total: int) -> list[int]:
+def _round_to_total(units: Sequence[int], total: int) -> list[int]:
     """Return units as nano-dollars that add up to `total`, from which their sum differs by rounding only."""
     found = to_nano(units)
     if found:
@@ -282,4 +282,4 @@ def blocks_of_call(turn: int) -> list[tuple[LedgerBlock, int]]:
         return [(block, 0) for block in blocks]
     units = of_each(cost.divided.bands, cost.billed.prompt, [block.tokens for block in blocks])
     context, _ = to_nano([cost.divided.context, cost.divided.output])
-    return list(zip(blocks, _rounded(units, context), strict=True))
+    return list(zip(blocks, _round_to_total(units, context), strict=True))

@@ -266,7 +266,7 @@ class _Search:
             of = documents.get(session, OfSession([], 0))
             hits = [rows[pk] for pk in of.newest if pk in rows]
             item = _hits(session, hits)
-            items.append(replace(item, more=max(0, of.number - len(item.hits) - _repeated(hits))))
+            items.append(replace(item, more=max(0, of.number - len(item.hits) - _repeat_count(hits))))
         return tuple(items)
 
 
@@ -304,7 +304,7 @@ def _hits(session: int, documents: Sequence[Found]) -> SessionHits:
     return SessionHits(session, shown[:HITS], max(0, len(shown) - HITS))
 
 
-def _repeated(documents: Sequence[Found]) -> int:
+def _repeat_count(documents: Sequence[Found]) -> int:
     return len(documents) - len({(hit.event, hit.kind, hit.text) for hit in documents})
 
 

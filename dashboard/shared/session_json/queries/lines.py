@@ -52,11 +52,11 @@ def _chunk(keys: Sequence[int], *, envelope: bool) -> bytes:
         return b"".join(raws[key] + b"\n" for key in keys)
     lines = EventRecord.objects.filter(pk__in=keys).select_related("journal__producer").order_by("journal")
     return b"".join(
-        _wrapped(line, raws.get(line.pk)) for line in lines.defer("journal__own", "journal__pieces")
+        _envelope(line, raws.get(line.pk)) for line in lines.defer("journal__own", "journal__pieces")
     )
 
 
-def _wrapped(line: EventRecord, raw: bytes | None) -> bytes:
+def _envelope(line: EventRecord, raw: bytes | None) -> bytes:
     """Return a line in its envelope; `event` is null when the line's body was pruned."""
     about: dict[str, object] = {
         "id": line.pk,

@@ -89,7 +89,7 @@ def item(project: Project, row: LoopRecord, related: Related) -> schemas.LoopIte
         branch_index=row.branch_index,
         is_selected=row.is_selected,
         config=loop_config(row.config, related.chips.get(row.config_id or 0)),
-        configs=_named(related.configs.get(row.pk, ()), related.chips),
+        configs=_config_items(related.configs.get(row.pk, ()), related.chips),
         segment=row.segment,
         **usage_and_cost(row, row.session.source, is_inferred=row.pk in related.inferred),
         **inclusive(related.whole[row.pk]),
@@ -111,7 +111,7 @@ def _spawner(row: LoopRecord) -> int | None:
     return row.session.parent_id if row.role == "sub_agent" else None
 
 
-def _named(configs: Iterable[ModelConfig], chips: Mapping[int, Chip]) -> list[schemas.Config]:
+def _config_items(configs: Iterable[ModelConfig], chips: Mapping[int, Chip]) -> list[schemas.Config]:
     return [named for each in configs if (named := config(each, chips.get(each.pk))) is not None]
 
 

@@ -52,7 +52,7 @@ class Found:
 
 def read_groups(groups: Groups) -> Found:
     """Read the groups. Four queries, five with a filter by judge."""
-    ended = _ended(groups)
+    ended = _ended_groups(groups)
     chosen = set(_configs(groups)) if groups.judge else None
     everything = _results(ended)
     selected = [result for result in everything if chosen is None or result.judge in chosen]
@@ -67,7 +67,7 @@ def _configs(groups: Groups) -> Iterable[int]:
     )
 
 
-def _ended(groups: Groups) -> QuerySet[ParallelGroupRecord]:
+def _ended_groups(groups: Groups) -> QuerySet[ParallelGroupRecord]:
     """Return the groups that ended, of any judge."""
     where = Q(status="completed", session__project=groups.project)
     if groups.since:
