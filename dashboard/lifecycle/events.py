@@ -92,8 +92,8 @@ class LifecycleReducer:
         groups = queries.groups([event.pk for event in events.values() if event.kind in GROUP_KINDS])
         cut = self._cut(invalidations, list(events.values()), set(groups.values()))
         alarms = queries.alarms({pk for touched in invalidations for pk in touched.alarms})
-        found = [event for touched in invalidations for event in self._feed_one(touched, events, groups, cut)]
-        return [*found, *map(_waste_found, alarms)]
+        known = [event for touched in invalidations for event in self._feed_one(touched, events, groups, cut)]
+        return [*known, *map(_waste_found, alarms)]
 
     def _cut(self, invalidations: Sequence[Invalidation], events: Sequence[Event], begun: Set[int]) -> Cut:
         """Return the turns that a flush ended without an end event. No query if there can be none."""

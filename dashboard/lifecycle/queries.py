@@ -47,8 +47,8 @@ class Event:
 
 def events(lines: Collection[int]) -> list[Event]:
     """Return the events of `lines`, in recorded order, without orphans, late and imported past events."""
-    found = EventRecord.objects.filter(pk__in=lines, session__isnull=False, late=False)
-    rows = found.select_related("session__project", "loop", "journal__producer").defer(
+    records = EventRecord.objects.filter(pk__in=lines, session__isnull=False, late=False)
+    rows = records.select_related("session__project", "loop", "journal__producer").defer(
         "journal__own", "journal__pieces"
     )
     rows = rows.annotate(waits=Exists(_open_then()))
@@ -72,8 +72,8 @@ def alarms(wastes: Collection[int]) -> list[Alarm]:
     if not wastes:
         return []
     since = timezone.now() - OLD
-    found = Waste.objects.filter(pk__in=wastes, alarmed_at__gte=since, last_at__gte=since)
-    rows = list(found.order_by("alarm_line")[:ALARMS_AT_ONCE])
+    alarmed = Waste.objects.filter(pk__in=wastes, alarmed_at__gte=since, last_at__gte=since)
+    rows = list(alarmed.order_by("alarm_line")[:ALARMS_AT_ONCE])
     sessions = Session.objects.select_related("project").in_bulk({row.session for row in rows})
     places = of_lines([row.alarm_line or 0 for row in rows])
     return [
@@ -99,26 +99,26 @@ def groups(events: Collection[int]) -> dict[int, int]:
 
 def running_loops() -> dict[int, SessionLink]:
     """Return the running root loops by primary key."""
-    found = LoopRecord.objects.filter(status="running", role=ROOT_ROLE).select_related("session__project")
-    return {loop.pk: _link(loop.session, loop.pk) for loop in found}
+    running = LoopRecord.objects.filter(status="running", role=ROOT_ROLE).select_related("session__project")
+    return {loop.pk: _link(loop.session, loop.pk) for loop in running}
 
 
 def running_groups() -> dict[int, SessionLink]:
     """Return the running groups by primary key."""
-    found = ParallelGroupRecord.objects.filter(status="running").select_related("session__project")
-    return {group.pk: _link(group.session, None) for group in found}
+    running = ParallelGroupRecord.objects.filter(status="running").select_related("session__project")
+    return {group.pk: _link(group.session, None) for group in running}
 
 
 def ended_loops(loops: Collection[int]) -> dict[int, str]:
     """Return the outcomes of those `loops` that ended."""
-    found = LoopRecord.objects.filter(pk__in=loops).exclude(status__in=("running", "pending"))
-    return dict(found.values_list("pk", "outcome"))
+    ended = LoopRecord.objects.filter(pk__in=loops).exclude(status__in=("running", "pending"))
+    return dict(ended.values_list("pk", "outcome"))
 
 
 def ended_groups(groups: Collection[int]) -> dict[int, str]:
     """Return the outcome "aborted" for those `groups` that were cut off."""
-    found = ParallelGroupRecord.objects.filter(pk__in=groups, status="aborted")
-    return dict.fromkeys(found.values_list("pk", flat=True), "aborted")
+    aborted = ParallelGroupRecord.objects.filter(pk__in=groups, status="aborted")
+    return dict.fromkeys(aborted.values_list("pk", flat=True), "aborted")
 
 
 def _open_then() -> QuerySet[Approval]:
@@ -156,5 +156,5 @@ def _is_past(row: EventRecord) -> bool:
 
 
 def _message(metadata: object) -> str:
-    found = metadata.get("message_id") if isinstance(metadata, dict) else None
-    return found if isinstance(found, str) else ""
+    message_id = metadata.get("message_id") if isinstance(metadata, dict) else None
+    return message_id if isinstance(message_id, str) else ""

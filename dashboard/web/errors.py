@@ -100,8 +100,8 @@ def _page(request: HttpRequest, status: int, name: str = "", reason: str = "") -
 
 def _slug(request: HttpRequest) -> str:
     """Return the project's name in the URL if the request has a session cookie, else ""."""
-    found = PROJECT.match(request.path_info) if settings.SESSION_COOKIE_NAME in request.COOKIES else None
-    return found[1] if found else ""
+    match = PROJECT.match(request.path_info) if settings.SESSION_COOKIE_NAME in request.COOKIES else None
+    return match[1] if match else ""
 
 
 def _with_navigation(request: HttpRequest, template: str, shown: dict[str, object]) -> str:

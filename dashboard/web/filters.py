@@ -203,10 +203,14 @@ class FilterPage:
             if not option.state  # a typed filter has the value's own word
         }
         return [
-            Token(each.label, labels.get((each.name, value), each.shown(value)), each.without(address, value))
-            for each in self.filters
-            if each.has_token
-            for value in each.of(address)
+            Token(
+                facet.label,
+                labels.get((facet.name, value), facet.shown(value)),
+                facet.without(address, value),
+            )
+            for facet in self.filters
+            if facet.has_token
+            for value in facet.of(address)
         ]
 
     def cleared(self, address: Address) -> str:
@@ -228,7 +232,7 @@ class FilterPage:
 
         is_custom = self.is_custom(address)
         is_all = address.since == "all" and not address.until
-        found = time_range(address, timezone.now()) if is_custom else TimeRange()
+        shown_range = time_range(address, timezone.now()) if is_custom else TimeRange()
         return RangeMenu(
             choices=[choice(name, name) for name in self.windows],
             calendar=[choice(name, label) for name, label in CALENDAR.items()],
@@ -237,9 +241,9 @@ class FilterPage:
             else within(address.since, "selected time range" if is_custom else words(address.since)),
             all="" if is_all or "all" not in self.windows else choice("all", "")[1],
             is_custom=is_custom,
-            range=found,
-            since=_local(found.start),
-            until=_local(found.end),
+            range=shown_range,
+            since=_local(shown_range.start),
+            until=_local(shown_range.end),
             hidden=hidden(address, RANGE),
             path=path,
         )

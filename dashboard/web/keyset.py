@@ -69,10 +69,10 @@ class Order:
     def parse(self, text: str) -> Cursor:
         """Parse a cursor of this order. Raises ValueError."""
         form = COSTS if self._is_number else MOMENTS if self.column else IDS
-        found = form.fullmatch(text)
-        if found is None:
+        match = form.fullmatch(text)
+        if match is None:
             raise ValueError("not a cursor of this order")
-        return Cursor(self._read(found[1]), int(found[2]))
+        return Cursor(self._read(match[1]), int(match[2]))
 
     def sort(self, rows: QuerySet[M]) -> QuerySet[M]:
         sign = "-" if self.newest_first else ""
@@ -104,15 +104,15 @@ class Order:
         If there are none, or fewer than `size` above `newer`, it is the first page.
         """
         if newer is not None:
-            found = self.backwards.cursors(self.backwards.after(rows, newer), size + 1)
-            if len(found) > size:
-                return KeysetPage(found[:size][::-1], has_newer=True, has_older=True)
+            cursors = self.backwards.cursors(self.backwards.after(rows, newer), size + 1)
+            if len(cursors) > size:
+                return KeysetPage(cursors[:size][::-1], has_newer=True, has_older=True)
         elif older is not None:
-            found = self.cursors(self.after(rows, older), size + 1)
-            if found:
-                return KeysetPage(found[:size], has_newer=True, has_older=len(found) > size)
-        found = self.cursors(rows, size + 1)
-        return KeysetPage(found[:size], has_newer=False, has_older=len(found) > size)
+            cursors = self.cursors(self.after(rows, older), size + 1)
+            if cursors:
+                return KeysetPage(cursors[:size], has_newer=True, has_older=len(cursors) > size)
+        cursors = self.cursors(rows, size + 1)
+        return KeysetPage(cursors[:size], has_newer=False, has_older=len(cursors) > size)
 
     def _placed(self, rows: QuerySet[M]) -> QuerySet[M]:
         places: dict[str, Combinable] = {COST: KNOWN_COST, "": Value(None, IntegerField())}

@@ -64,14 +64,14 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # WhiteNoise shi
 
     @staticmethod
     def serve(static_file: StaticFile, request: HttpRequest) -> HttpResponse:
-        found = static_file.get_response(request.method, request.META)
+        static = static_file.get_response(request.method, request.META)
         body = b""
-        if found.file is not None:
-            with found.file as file:
+        if static.file is not None:
+            with static.file as file:
                 body = file.read()
-        response = HttpResponse(body, status=int(found.status))
+        response = HttpResponse(body, status=int(static.status))
         del response.headers["Content-Type"]
-        for name, value in found.headers:
+        for name, value in static.headers:
             response.headers[name] = value
         return response
 

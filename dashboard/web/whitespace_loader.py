@@ -115,13 +115,13 @@ def _tokens(source: str) -> Iterator[Token]:
     """Split a template into tags and text."""
     blocks = set(re.findall(r"\{%\s*end(\w+)", source))
     at = 0
-    while found := TAG.search(source, at):
-        if found.start() > at:
-            yield Token(source[at : found.start()], is_text=True)
-        yield _tag(found, blocks)
-        at = found.end()
-        name = found["django"] or found["html"] or ""
-        if name.lower() in VERBATIM and not found["slash"]:
+    while tag := TAG.search(source, at):
+        if tag.start() > at:
+            yield Token(source[at : tag.start()], is_text=True)
+        yield _tag(tag, blocks)
+        at = tag.end()
+        name = tag["django"] or tag["html"] or ""
+        if name.lower() in VERBATIM and not tag["slash"]:
             end = re.compile(rf"</{name}\s*>|\{{%\s*end{name}\b").search(source, at)
             until = end.start() if end else len(source)
             yield Token(source[at:until])
@@ -130,19 +130,19 @@ def _tokens(source: str) -> Iterator[Token]:
         yield Token(source[at:], is_text=True)
 
 
-def _tag(found: re.Match[str], blocks: set[str]) -> Token:
+def _tag(tag: re.Match[str], blocks: set[str]) -> Token:
     """Return the token of one match of TAG."""
-    text = found[0]
-    if found["dropped"]:
+    text = tag[0]
+    if tag["dropped"]:
         return Token("")
-    if found["space"]:
+    if tag["space"]:
         return Token(" ", opens=True, closes=True)
-    if name := found["django"]:
+    if name := tag["django"]:
         middle = name in MIDDLE
         return Token(text, opens=name in blocks or middle, closes=name.startswith("end") or middle)
-    if found["slash"]:
+    if tag["slash"]:
         return Token(text, closes=True)
-    is_void = text.endswith("/>") or found["html"].lower() in VOID
+    is_void = text.endswith("/>") or tag["html"].lower() in VOID
     end = "/>" if text.endswith("/>") else ">"
     return Token("".join(_attributes(text.removesuffix(end), blocks)) + end, opens=not is_void)
 
@@ -168,9 +168,9 @@ def _value(quoted: str) -> str:
     return quoted[0] + BREAK.sub(_break, value) + quoted[-1]
 
 
-def _break(found: re.Match[str]) -> str:
+def _break(newline: re.Match[str]) -> str:
     """Return the replacement of a line break in a value."""
-    is_beside_tag = found.string.endswith("%}", 0, found.start()) or found.string.startswith(
-        "{%", found.end()
+    is_beside_tag = newline.string.endswith("%}", 0, newline.start()) or newline.string.startswith(
+        "{%", newline.end()
     )
     return "" if is_beside_tag else " "

@@ -76,8 +76,8 @@ def token_of(project: int, given: str) -> int | None:
     """Return the primary key of a project's token, None if it is not one of its."""
     if not given.isdecimal() or len(given) > 18:
         return None
-    found = AccessToken.objects.filter(project=project, pk=int(given)).values_list("pk", flat=True)
-    return found.first()
+    keys = AccessToken.objects.filter(project=project, pk=int(given)).values_list("pk", flat=True)
+    return keys.first()
 
 
 def made(project: int, token: str) -> int | None:
@@ -91,14 +91,14 @@ def arrivals(tokens: Collection[int]) -> Mapping[int, Arrival]:
 
     One query, and two for each token; without a session one or two more.
     """
-    found = {}
+    arrival_of = {}
     for token in AccessToken.objects.filter(pk__in=tokens).select_related("project"):
         new = Session.objects.filter(project=token.project_id, last_received_at__gte=token.created_at)
         refused = Refusal.objects.filter(project=token.project_id, at__gte=token.created_at)
         session = new.order_by("-last_received_at", "-pk").first()
         refusal = refused.order_by("-at", "-pk").first()
-        found[token.pk] = Arrival(token, session, refusal, None if session else _unrecorded_spans(token))
-    return found
+        arrival_of[token.pk] = Arrival(token, session, refusal, None if session else _unrecorded_spans(token))
+    return arrival_of
 
 
 def _unrecorded_spans(token: AccessToken) -> Unrecorded | None:

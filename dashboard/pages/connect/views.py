@@ -77,10 +77,10 @@ def _salt(request: HttpRequest) -> str:
 
 def _sender(every: Sequence[Sender], key: str) -> Sender:
     """Return a sender. Raises Http404 if there is none."""
-    found = next((each for each in every if each.key == key), None)
-    if found is None:
+    sender = next((known for known in every if known.key == key), None)
+    if sender is None:
         raise Http404
-    return found
+    return sender
 
 
 def _page(request: HttpRequest, project: Project, key: int | None, token: str) -> HttpResponse:

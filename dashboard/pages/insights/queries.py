@@ -95,8 +95,8 @@ def matching(project: int, params: InsightsParams) -> QuerySet[Insight]:
 
 def rows(project: Project, pks: Sequence[int]) -> Sequence[InsightRow]:
     """Return insights with their evidence. Three queries."""
-    found = Insight.objects.filter(project=project).in_bulk(pks)
-    drawn = [_row(found[pk]) for pk in pks if pk in found]
+    insights = Insight.objects.filter(project=project).in_bulk(pks)
+    drawn = [_row(insights[pk]) for pk in pks if pk in insights]
     evidence = _evidence(project, drawn)
     return [_with_evidence(row, evidence.get(row.pk, [])) for row in drawn]
 
@@ -167,27 +167,27 @@ def _with_evidence(row: InsightRow, evidence: Sequence[Evidence]) -> InsightRow:
 def _evidence(project: Project, rows: Collection[InsightRow]) -> Mapping[int, list[Evidence]]:
     kinds = {row.pk: row.kind for row in rows}
     kept: dict[int, list[InsightEvidence]] = defaultdict(list)
-    for each in InsightEvidence.objects.filter(insight__in=kinds).order_by("-loop"):
-        if len(kept[each.insight_id]) < EVIDENCE:
-            kept[each.insight_id].append(each)
-    loops = LoopRecord.objects.filter(pk__in={each.loop for some in kept.values() for each in some})
+    for evidence in InsightEvidence.objects.filter(insight__in=kinds).order_by("-loop"):
+        if len(kept[evidence.insight_id]) < EVIDENCE:
+            kept[evidence.insight_id].append(evidence)
+    loops = LoopRecord.objects.filter(pk__in={evidence.loop for some in kept.values() for evidence in some})
     mine = loops.filter(session__project=project).select_related("session")
     known = {loop.pk: loop for loop in mine.only("started_at", "session__title", "session__session_id")}
     return {
-        pk: [_shows(project.slug, kinds[pk], each, known.get(each.loop)) for each in some]
+        pk: [_shows(project.slug, kinds[pk], evidence, known.get(evidence.loop)) for evidence in some]
         for pk, some in kept.items()
     }
 
 
-def _shows(slug: str, kind: str, each: InsightEvidence, loop: LoopRecord | None) -> Evidence:
+def _shows(slug: str, kind: str, evidence: InsightEvidence, loop: LoopRecord | None) -> Evidence:
     words = {"procedure": ["first call"], "solution": ["the error", "retry"]}.get(kind)
-    named = zip(words or [f"event {number}" for number in range(1, 11)], each.events, strict=False)
+    named = zip(words or [f"event {number}" for number in range(1, 11)], evidence.events, strict=False)
     return Evidence(
         title=clean(loop.session.title or loop.session.session_id) if loop else "",
         url=links.loop(slug, loop.session_id, loop.pk) if loop else "",
         at=loop.started_at if loop else None,
-        times=each.times,
-        worked=each.worked,
-        text=clean(each.text),
+        times=evidence.times,
+        worked=evidence.worked,
+        text=clean(evidence.text),
         events=[(word, links.event(slug, event)) for word, event in named] if loop else [],
     )

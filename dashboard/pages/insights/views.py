@@ -32,14 +32,14 @@ from recorder.operations import audit, scheduler
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the insights that match the query string."""
     params = InsightsParams.parse(request.GET)
-    found = listing(queries.matching(project.pk, params), params, NEWEST)
+    listed = listing(queries.matching(project.pk, params), params, NEWEST)
     context = {
         "project": project,
         "page": "insights",
         "ws_url": links.live(project.slug, "insights"),
         "params": params,
-        "listing": found,
-        "rows": queries.rows(project, found.pks),
+        "listing": listed,
+        "rows": queries.rows(project, listed.pks),
         "moved": queries.undoable(project.pk, params),
         "bar": FILTERS.bar(params, links.insights(project.slug), queries.menus(project.pk, params)),
         "download": links.insights(project.slug),

@@ -214,8 +214,8 @@ def _skip(tokens: Iterator[str], name: str) -> None:
 
 
 def _name(token: str) -> str:
-    found = NAME.match(token)
-    return found[1].lower() if found else ""
+    name = NAME.match(token)
+    return name[1].lower() if name else ""
 
 
 def _classes(token: str, name: str) -> list[str]:

@@ -75,8 +75,8 @@ def record_of(project: Project, user: User, target: Target) -> Record | None:
             return Record(f"Evaluation {target.pk}", url) if groups.exists() else None
         case "view":
             visible = Q(visibility="project") | Q(owner=user)
-            found = SavedView.objects.filter(visible, pk=target.pk, project=project, page__in=LISTS)
-            view = found.select_related("owner").first()
+            views = SavedView.objects.filter(visible, pk=target.pk, project=project, page__in=LISTS)
+            view = views.select_related("owner").first()
             return _view(project, view) if view else None
     return _comparison(project, target)
 
@@ -102,12 +102,12 @@ def _view(project: Project, view: SavedView) -> Record:
 def _comparison(project: Project, target: Target) -> Record | None:
     of = [int(pk) for pk in QueryDict(target.query).getlist("of")]
     if target.pk:
-        found = LoopRecord.objects.filter(pk__in=of, session=target.pk, session__project=project).count()
+        count = LoopRecord.objects.filter(pk__in=of, session=target.pk, session__project=project).count()
         url, what = reverse("loops-compare", args=[project.slug, target.pk]), "loops"
     else:
-        found = Session.objects.filter(pk__in=of, project=project).count()
+        count = Session.objects.filter(pk__in=of, project=project).count()
         url, what = reverse("sessions-compare", args=[project.slug]), "sessions"
-    return Record(f"{len(of)} {what} compared", f"{url}?{target.query}") if found == len(of) else None
+    return Record(f"{len(of)} {what} compared", f"{url}?{target.query}") if count == len(of) else None
 
 
 def is_loop_of(session: int, loop: int) -> bool:
@@ -130,18 +130,20 @@ def links_of(project: Project, user: User, target: Target, *, is_admin: bool) ->
     same: dict[str, str | int] = {"kind": target.kind, "target": target.pk}
     if target.kind == "comparison":
         same["query"] = target.query
-    found = valid().filter(project=project, **same).select_related("created_by").order_by("-pk")
-    return [_row(link, project, user, {}, is_admin=is_admin) for link in found[:SHOWN]]
+    share_links = valid().filter(project=project, **same).select_related("created_by").order_by("-pk")
+    return [_row(link, project, user, {}, is_admin=is_admin) for link in share_links[:SHOWN]]
 
 
 def links_of_project(project: Project, user: User) -> Sequence[LinkRow]:
     """Return all links of a project for its admins, newest first; also those that ended. Four queries."""
-    found = list(
+    share_links = list(
         ShareLink.objects.filter(project=project).select_related("created_by").order_by("-pk")[:SHOWN]
     )
     working = set(valid().filter(project=project).values_list("pk", flat=True))
-    titles = _titles(found)
-    return [_row(link, project, user, titles, is_admin=True, works=link.pk in working) for link in found]
+    titles = _titles(share_links)
+    return [
+        _row(link, project, user, titles, is_admin=True, works=link.pk in working) for link in share_links
+    ]
 
 
 def target_of_link(link: ShareLink) -> Target:
@@ -149,9 +151,9 @@ def target_of_link(link: ShareLink) -> Target:
     return Target(cast("Kind", link.kind), link.target, link.query)
 
 
-def _titles(found: Collection[ShareLink]) -> Mapping[tuple[str, int], str]:
-    sessions = [link.target for link in found if link.kind == "session"]
-    views = [link.target for link in found if link.kind == "view"]
+def _titles(share_links: Collection[ShareLink]) -> Mapping[tuple[str, int], str]:
+    sessions = [link.target for link in share_links if link.kind == "session"]
+    views = [link.target for link in share_links if link.kind == "view"]
     names = Session.objects.filter(pk__in=sessions).values_list("pk", "title", "session_id")
     titles = {("session", pk): title or session_id for pk, title, session_id in names}
     named = SavedView.objects.filter(pk__in=views).values_list("pk", "name")

@@ -51,18 +51,18 @@ def record(request: HtmxRequest, project: Project, kind: Kind) -> HttpResponse:
     """Show the links of a record and the form of a new one; make a link and show it once."""
     user = require(request, project, Right.MAKE_SHARE_LINKS)
     target = target_of(kind, request.GET)
-    found = queries.record_of(project, user, target) if target else None
-    if target is None or found is None:
+    target_record = queries.record_of(project, user, target) if target else None
+    if target is None or target_record is None:
         raise Http404
     if request.method != "POST":
-        return _dialog(request, project, target, found)
-    terms = terms_of(request.POST, found.newest)
+        return _dialog(request, project, target, target_record)
+    terms = terms_of(request.POST, target_record.newest)
     with transaction.atomic():
-        shown = replace(target, query=found.query or target.query)
+        shown = replace(target, query=target_record.query or target.query)
         issued = share_links.issue(project, user, shown, terms)
         name = share_links.label(issued.link)
         audit.record(project, actor_of(request), "share.create", name, after=_terms(issued.link))
-    return _dialog(request, project, target, found, issued)
+    return _dialog(request, project, target, target_record, issued)
 
 
 @require_POST
@@ -80,9 +80,9 @@ def revoke(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
             name = share_links.label(link)
             audit.record(project, actor_of(request), "share.revoke", name, after={"link": link.pk})
     target = queries.target_of_link(link)
-    found = queries.record_of(project, user, target) if request.htmx else None
-    if found is not None:
-        return _dialog(request, project, target, found)
+    target_record = queries.record_of(project, user, target) if request.htmx else None
+    if target_record is not None:
+        return _dialog(request, project, target, target_record)
     return redirect(next_place(request, request.POST.get("next", "")), permanent=False)
 
 
@@ -90,7 +90,7 @@ def _dialog(
     request: HtmxRequest,
     project: Project,
     target: Target,
-    found: queries.Record,
+    target_record: queries.Record,
     issued: Issued | None = None,
 ) -> HttpResponse:
     is_admin = may(request.user, project, Right.MANAGE_SHARE_LINKS)
@@ -98,7 +98,7 @@ def _dialog(
     shown = {
         "project": project,
         "page": "sessions" if target.kind == "session" else "evaluations",
-        "record": found,
+        "record": target_record,
         "kind": ShareLink.Kind(target.kind).label.lower(),
         "url": f"{reverse('share-record', args=[project.slug, target.kind])}?{query_of(target)}",
         "lifetimes": LIFETIMES,

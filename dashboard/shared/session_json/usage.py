@@ -77,22 +77,22 @@ def buckets(record: Spend) -> money_fields.Buckets | None:
     )
 
 
-def config(found: ModelConfig | None, chip: Chip | None) -> schemas.Config | None:
+def config(model_config: ModelConfig | None, chip: Chip | None) -> schemas.Config | None:
     """Return a config without its snapshot."""
-    if found is None or chip is None:
+    if model_config is None or chip is None:
         return None
     return schemas.Config(
-        key=found.key,
+        key=model_config.key,
         label=chip.label,
-        config_id=found.config_id or None,
-        model=found.model,
-        provider=found.provider,
+        config_id=model_config.config_id or None,
+        model=model_config.model,
+        provider=model_config.provider,
     )
 
 
-def loop_config(found: ModelConfig | None, chip: Chip | None) -> schemas.LoopConfig | None:
+def loop_config(model_config: ModelConfig | None, chip: Chip | None) -> schemas.LoopConfig | None:
     """Return a config with its snapshot."""
-    plain = config(found, chip)
-    return (
-        None if plain is None or found is None else schemas.LoopConfig(**dict(plain), snapshot=found.snapshot)
-    )
+    plain = config(model_config, chip)
+    if plain is None or model_config is None:
+        return None
+    return schemas.LoopConfig(**dict(plain), snapshot=model_config.snapshot)

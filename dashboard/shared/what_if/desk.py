@@ -150,16 +150,16 @@ def _no_judge(calls: Calls) -> WhatIfRow:
     return WhatIfRow("without_judge", "", without_judge(calls.found), [Reason("exact", sentence)])
 
 
-def _without_definition(each: Definition, base: int) -> WhatIfRow:
-    nano = base - each.cost_nano
-    figure = Figure(each.calls, each.calls, base, nano, nano, nano)
+def _without_definition(tool: Definition, base: int) -> WhatIfRow:
+    nano = base - tool.cost_nano
+    figure = Figure(tool.calls, tool.calls, base, nano, nano, nano)
     exact = (
         "Its tokens in every call, at the rates of the buckets they fell into; blocks that were new together "
         "share their tokens by bytes."
     )
     assumed = "The agent would have worked the same: it was never called."
-    if each.used:
+    if tool.used:
         assumed = "It was called: that the agent would have worked the same without it is not likely."
-    kind: Kind = "without_definition" if each.name else "without_server"
+    kind: Kind = "without_definition" if tool.name else "without_server"
     reasons = [Reason("exact", exact), Reason("assumed", assumed)]
-    return WhatIfRow(kind, each.name or each.server, figure, reasons, each.tokens, each.used)
+    return WhatIfRow(kind, tool.name or tool.server, figure, reasons, tool.tokens, tool.used)

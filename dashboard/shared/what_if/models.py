@@ -45,9 +45,9 @@ def offered(calls: Iterable[Call]) -> list[PriceKey]:
 
 def choice(key: PriceKey, book: PriceBook) -> Choice | None:
     """Return a model with its prices, of the project's price book, else of the list; None without a price."""
-    found = Choice(key, book.get(key, ()))
-    if any(row.bands and row.until_event is None for row in found.rows):
-        return found
+    chosen = Choice(key, book.get(key, ()))
+    if any(row.bands and row.until_event is None for row in chosen.rows):
+        return chosen
     rows = _list_prices(key)
     return Choice(key, rows) if rows else None
 

@@ -44,12 +44,12 @@ class Scope:
         """Return the condition on the sums of the ledger."""
         if self.session is not None:
             return Q(project=self.project, session=self.session)
-        found = Q(project=self.project)
+        where = Q(project=self.project)
         if self.first is not None:
-            found &= Q(day__gte=self.first)
+            where &= Q(day__gte=self.first)
         if self.last is not None:
-            found &= Q(day__lte=self.last)
-        return found & Q(agent_id=self.agent) if self.agent else found
+            where &= Q(day__lte=self.last)
+        return where & Q(agent_id=self.agent) if self.agent else where
 
 
 def days(project: int, start: datetime | None, end: datetime, agent: str) -> Scope:

@@ -42,16 +42,16 @@ class ListAddress(Address):
 
     def pairs(self) -> dict[str, Value]:
         """Return names and values of the parameters that differ from their defaults."""
-        found = Address.pairs(self)
-        saved = found.pop("saved", None)
-        found.pop("reader", None)
+        pairs = Address.pairs(self)
+        saved = pairs.pop("saved", None)
+        pairs.pop("reader", None)
         if self.cols:
-            found[COLUMNS] = ",".join(self.cols)
+            pairs[COLUMNS] = ",".join(self.cols)
         if saved:
-            found.setdefault(WORDS, "")
-            tab = found.pop(VIEW, None)
-            found[VIEW] = (str(tab), str(saved)) if tab else str(saved)
-        return found
+            pairs.setdefault(WORDS, "")
+            tab = pairs.pop(VIEW, None)
+            pairs[VIEW] = (str(tab), str(saved)) if tab else str(saved)
+        return pairs
 
     @property
     def plain(self) -> Self:
@@ -86,30 +86,30 @@ def read_view(read: Reading, tabs: Iterable[str] = ()) -> tuple[str, str]:
 
 def parameters(page: str, query: str, sort: str = "", columns: Sequence[str] = ()) -> QueryDict:
     """Return the parameters of a saved view. A query that is no query string is one of the search field."""
-    found = _query_string(page, query)
-    if found is None:
-        found = QueryDict(mutable=True)
+    query_dict = _query_string(page, query)
+    if query_dict is None:
+        query_dict = QueryDict(mutable=True)
         if query.removeprefix("?"):
-            found[WORDS] = query
+            query_dict[WORDS] = query
     if sort:
-        found[SORT] = sort
+        query_dict[SORT] = sort
     if columns:
-        found[COLUMNS] = ",".join(columns)
-    return found
+        query_dict[COLUMNS] = ",".join(columns)
+    return query_dict
 
 
 def content(page: str, query: str, sort: str = "", columns: Sequence[str] = ()) -> Content:
     """Return what a view keeps of a query: order and columns apart, without the position in the list."""
-    found = _query_string(page, query)
-    if found is None:
+    query_dict = _query_string(page, query)
+    if query_dict is None:
         return Content(query, sort, columns)
     for name in PAGING:
-        found.pop(name, None)
-    sort = sort or found.get(SORT, "")
-    columns = columns or [name for value in found.getlist(COLUMNS) for name in value.split(",") if name]
+        query_dict.pop(name, None)
+    sort = sort or query_dict.get(SORT, "")
+    columns = columns or [name for value in query_dict.getlist(COLUMNS) for name in value.split(",") if name]
     pairs = [
         (name, value)
-        for name, values in found.lists()
+        for name, values in query_dict.lists()
         if name not in (SORT, COLUMNS)
         for value in values
         if value and not (name == VIEW and whole_number(value))
@@ -119,10 +119,10 @@ def content(page: str, query: str, sort: str = "", columns: Sequence[str] = ()) 
 
 def in_view(page: str, key: int, query: str, sort: str, columns: Sequence[str]) -> str:
     """Return the query string of a saved view, with its key."""
-    found = parameters(page, query, sort, columns)
-    found.setdefault(WORDS, "")
-    found.appendlist(VIEW, str(key))
-    return f"?{found.urlencode()}"
+    query_dict = parameters(page, query, sort, columns)
+    query_dict.setdefault(WORDS, "")
+    query_dict.appendlist(VIEW, str(key))
+    return f"?{query_dict.urlencode()}"
 
 
 def _query_string(page: str, text: str) -> QueryDict | None:
@@ -133,5 +133,5 @@ def _query_string(page: str, text: str) -> QueryDict | None:
     text = text.removeprefix("?")
     if not _QUERY_STRING.fullmatch(text):
         return None
-    found = QueryDict(text, mutable=True)
-    return found if all(map(PAGES[page].knows, found)) else None
+    query_dict = QueryDict(text, mutable=True)
+    return query_dict if all(map(PAGES[page].knows, query_dict)) else None

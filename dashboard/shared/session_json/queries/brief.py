@@ -159,11 +159,11 @@ class _Errors:
         """Return the newest errors, oldest of these first."""
         tools = list(self._tools.order_by("-pk")[:SHOWN])
         messages = _results([call.end_event for call in tools if call.end_event])
-        found = [(call.end_event or 0, self._of_tool(call, messages)) for call in tools]
-        found += [(turn.end_event or 0, self._of_turn(turn)) for turn in self._turns.order_by("-pk")[:SHOWN]]
-        found += [(loop.end_event or 0, self._of_loop(loop)) for loop in self._loops.order_by("-pk")[:SHOWN]]
-        found.sort(key=lambda each: each[0])
-        return [error for _, error in found[-SHOWN:]]
+        errors = [(call.end_event or 0, self._of_tool(call, messages)) for call in tools]
+        errors += [(turn.end_event or 0, self._of_turn(turn)) for turn in self._turns.order_by("-pk")[:SHOWN]]
+        errors += [(loop.end_event or 0, self._of_loop(loop)) for loop in self._loops.order_by("-pk")[:SHOWN]]
+        errors.sort(key=lambda each: each[0])
+        return [error for _, error in errors[-SHOWN:]]
 
     def _of_tool(self, call: ToolCall, messages: Mapping[int, str]) -> BriefError:
         return BriefError(
@@ -204,10 +204,10 @@ class _Errors:
 
 def _results(events: Collection[int]) -> dict[int, str]:
     """Return the error messages of failed tools by event; pruned ones are missing."""
-    found = {}
+    results = {}
     for event, raw in texts(events).items():
         result = read_object(strip_sse_framing(raw), NO_LIMITS).get("result")
         message = text_of(result) if isinstance(result, dict) else str(result or "")
         if message:
-            found[event] = excerpt(message, ERROR)
-    return found
+            results[event] = excerpt(message, ERROR)
+    return results

@@ -29,20 +29,20 @@ def loop_item(project: Project, pk: int) -> schemas.LoopItem | None:
 
 def loop_items(project: Project, rows: QuerySet[LoopRecord]) -> list[schemas.LoopItem]:
     """Return the items of some loops in recorded order, in a fixed number of queries."""
-    found = list(rows.select_related("session", "config").order_by("pk"))
+    loops = list(rows.select_related("session", "config").order_by("pk"))
     keys = rows.values("pk")
-    configs = _configs(found)
+    configs = _configs(loops)
     related = Related(
         chips({config.pk for of_loop in configs.values() for config in of_loop}),
         configs,
         _children(LoopRecord.objects.filter(parent__in=keys)),
         _refs(ChildLoopRef.objects.filter(loop__in=keys).order_by("pk")),
         _approvals(Approval.objects.filter(loop__in=keys)),
-        loops_with_sub_agents(found),
-        inferred_in_loops(project.pk, [row.pk for row in found]),
+        loops_with_sub_agents(loops),
+        inferred_in_loops(project.pk, [row.pk for row in loops]),
         _callers(ChildLoopRef.objects.filter(child__in=keys)),
     )
-    return [item(project, row, related) for row in found]
+    return [item(project, row, related) for row in loops]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +124,14 @@ def duration_ms(started_at: datetime | None, ended_at: datetime | None) -> int |
 
 def _configs(loops: Iterable[LoopRecord]) -> Mapping[int, Sequence[ModelConfig]]:
     """Return the configs of each loop, in the order of their first answers. A query if any has several."""
-    found = {loop.pk: {loop.config.pk: loop.config} if loop.config else {} for loop in loops}
+    configs_of = {loop.pk: {loop.config.pk: loop.config} if loop.config else {} for loop in loops}
     switched = [loop.pk for loop in loops if loop.has_switched]
     if switched:
         turns = Turn.objects.filter(loop__in=switched, state="done", config__isnull=False)
         for turn in turns.select_related("config").order_by("loop", "ordinal"):
             if turn.config is not None:
-                found[turn.loop_id].setdefault(turn.config.pk, turn.config)
-    return {loop: list(configs.values()) for loop, configs in found.items()}
+                configs_of[turn.loop_id].setdefault(turn.config.pk, turn.config)
+    return {loop: list(configs.values()) for loop, configs in configs_of.items()}
 
 
 def _children(rows: QuerySet[LoopRecord]) -> Mapping[int, list[int]]:
@@ -166,5 +166,5 @@ def _approvals(rows: QuerySet[Approval]) -> Mapping[int, tuple[int, int]]:
     counted = rows.values("loop").annotate(
         requests=Count("pk"), waiting=Count("pk", filter=Q(resolved_at=None))
     )
-    found = counted.values_list("loop_id", "requests", "waiting")
-    return {loop: (requests, waiting) for loop, requests, waiting in found if loop}
+    counts = counted.values_list("loop_id", "requests", "waiting")
+    return {loop: (requests, waiting) for loop, requests, waiting in counts if loop}

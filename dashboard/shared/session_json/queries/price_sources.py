@@ -38,8 +38,8 @@ def _of_sessions(project: int, sessions: Collection[int]) -> QuerySet[Turn, int]
     prices = _without_provider(project)
     turns = Turn.objects.filter(Exists(prices), loop__session__in_list=sessions, price__in=prices)
     whole = LoopRecord.objects.filter(Exists(prices), session__in_list=sessions, price__in=prices)
-    found = turns.annotate(of=F("loop__session_id")).values_list("of", flat=True)
-    return found.union(whole.values_list("session_id", flat=True))
+    of_turns = turns.annotate(of=F("loop__session_id")).values_list("of", flat=True)
+    return of_turns.union(whole.values_list("session_id", flat=True))
 
 
 def _without_provider(project: int) -> QuerySet[Price, int]:

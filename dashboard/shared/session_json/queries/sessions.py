@@ -25,39 +25,39 @@ def session_items(project: Project, rows: Sequence[Session]) -> list[SessionItem
     ]
 
 
-def session_fields(project: Project, found: Session, whole: Cost, *, is_inferred: bool) -> dict[str, Any]:
+def session_fields(project: Project, session: Session, whole: Cost, *, is_inferred: bool) -> dict[str, Any]:
     """Return the fields that list and detail share.
 
     `whole` is the cost with sub-agents; `is_inferred`: a call was priced by its model alone.
     """
-    parent = Parent(session_id=found.parent_session_id or None, loop_id=found.parent_loop_id or None)
+    parent = Parent(session_id=session.parent_session_id or None, loop_id=session.parent_loop_id or None)
     return {
-        "session_id": found.session_id,
-        "title": found.title or None,
-        "agent_id": found.agent_id or None,
-        "source": found.source,
-        "scope": found.scope,
-        "status": found.status,
-        "outcome": found.outcome or None,
-        "stale": is_stale(found),
-        "created_at": found.created_at,
-        "last_active_at": found.last_event_at,
-        "ended_at": found.ended_at,
-        "loops": found.loops,
-        "turns": found.turns,
-        "tool_calls": found.tool_calls,
-        "errors": found.errors,
-        "compactions": found.compactions,
-        "groups": found.groups,
-        "sub_agents": found.sub_agents,
-        "events": found.events,
-        "waiting": found.waiting,
-        **usage_and_cost(found, found.source, is_inferred=is_inferred),
+        "session_id": session.session_id,
+        "title": session.title or None,
+        "agent_id": session.agent_id or None,
+        "source": session.source,
+        "scope": session.scope,
+        "status": session.status,
+        "outcome": session.outcome or None,
+        "stale": is_stale(session),
+        "created_at": session.created_at,
+        "last_active_at": session.last_event_at,
+        "ended_at": session.ended_at,
+        "loops": session.loops,
+        "turns": session.turns,
+        "tool_calls": session.tool_calls,
+        "errors": session.errors,
+        "compactions": session.compactions,
+        "groups": session.groups,
+        "sub_agents": session.sub_agents,
+        "events": session.events,
+        "waiting": session.waiting,
+        **usage_and_cost(session, session.source, is_inferred=is_inferred),
         **inclusive(whole),
-        "tags": tags_of(found.tags),
-        "metadata": metadata_of(found.metadata),
-        "parent": parent if found.has_spawn else None,
-        "is_demo": found.is_demo,
-        "pruned_on": found.pruned_on,
-        "url": links.session(project.slug, found.pk),
+        "tags": tags_of(session.tags),
+        "metadata": metadata_of(session.metadata),
+        "parent": parent if session.has_spawn else None,
+        "is_demo": session.is_demo,
+        "pruned_on": session.pruned_on,
+        "url": links.session(project.slug, session.pk),
     }

@@ -82,13 +82,13 @@ def of_turn(turn: Any, slug: str, session: int) -> Mark | None:
 
 def of_loops(slug: str, loops: Collection[int]) -> Mapping[int, LoopMarks]:
     """Return the marks of loops that have any. One query."""
-    found: dict[int, LoopMarks] = defaultdict(LoopMarks)
+    marks_of: dict[int, LoopMarks] = defaultdict(LoopMarks)
     if loops:
         statement = _OF_LOOPS.format(in_list("mk.loop"))
         for loop, ordinal, tool, session, *columns in select(statement, list_param(loops), until()):
             made = mark(slug, session, ordinal, *columns)
             if made and tool:
-                found[loop].tools[tool] = made
+                marks_of[loop].tools[tool] = made
             elif made:
-                found[loop].turns[ordinal] = made
-    return found
+                marks_of[loop].turns[ordinal] = made
+    return marks_of

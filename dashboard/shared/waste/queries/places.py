@@ -40,12 +40,12 @@ class Place:
 
 def of_calls(wastes: Collection[int]) -> Mapping[int, list[Place]]:
     """Return the places of the wasted calls of each waste, in the order in which they were found."""
-    found: dict[int, list[Place]] = {}
+    places_of: dict[int, list[Place]] = {}
     if wastes:
         statement = _CALLS.format(in_list("c.waste_id"))
         for waste, *place in select(statement, list_param(wastes), links.as_of_event() or LAST):
-            found.setdefault(waste, []).append(Place(*place))
-    return found
+            places_of.setdefault(waste, []).append(Place(*place))
+    return places_of
 
 
 def of_lines(lines: Collection[int]) -> Mapping[int, Place]:

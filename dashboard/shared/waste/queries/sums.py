@@ -59,18 +59,18 @@ class PeriodWaste:
     @property
     def wasted(self) -> Wasted:
         whole = Wasted()
-        for each in self.rules:
-            whole += each.wasted
+        for rule in self.rules:
+            whole += rule.wasted
         return whole
 
 
 def of_period(project: int, first: date, last: date, agents: Sequence[str] = ()) -> PeriodWaste:
     """Return the waste that was found last on days of a period, in UTC, of any of the agents. Two queries."""
     start, end = (datetime.combine(day, time(), UTC) for day in (first, last + timedelta(days=1)))
-    found = Waste.objects.filter(project=project, last_at__gte=start, last_at__lt=end)
+    wastes = Waste.objects.filter(project=project, last_at__gte=start, last_at__lt=end)
     if agents:
-        found = found.filter(agent_id__in=agents)
-    pks = list(found.order_by("-last_at").values_list("pk", flat=True)[: NEWEST + 1])
+        wastes = wastes.filter(agent_id__in=agents)
+    pks = list(wastes.order_by("-last_at").values_list("pk", flat=True)[: NEWEST + 1])
     summed = select(_SUMS.format(in_list("w.id")), list_param(pks[:NEWEST])) if pks else []
     parts = [_part(*row) for row in summed]
     rules: dict[str, RuleSum] = {}
@@ -100,6 +100,6 @@ def _session(session: int, parts: Sequence[RuleSum]) -> SessionSum:
     return SessionSum(session, sum(part.findings for part in parts), min(parts, key=_by_cost).rule, whole)
 
 
-def _by_cost(each: RuleSum | SessionSum) -> tuple[int, int, int]:
-    order = list(LABELS).index(each.rule) if each.rule in LABELS else len(LABELS)
-    return -(each.wasted.nano or 0), -each.wasted.tokens, order
+def _by_cost(summed: RuleSum | SessionSum) -> tuple[int, int, int]:
+    order = list(LABELS).index(summed.rule) if summed.rule in LABELS else len(LABELS)
+    return -(summed.wasted.nano or 0), -summed.wasted.tokens, order

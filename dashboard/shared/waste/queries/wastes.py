@@ -128,10 +128,10 @@ def of_loops(loops: Collection[int]) -> Mapping[int, Flag]:
     """Return the marks of loops that have waste."""
     if not loops:
         return {}
-    found: dict[int, list[WasteRow]] = {}
+    rows_of: dict[int, list[WasteRow]] = {}
     for row in dearest(read(in_list("w.loop"), list_param(loops))):
-        found.setdefault(row.loop, []).append(row)
-    return {loop: _flag(rows) for loop, rows in found.items()}
+        rows_of.setdefault(row.loop, []).append(row)
+    return {loop: _flag(rows) for loop, rows in rows_of.items()}
 
 
 def read(where: str, *values: Value) -> list[WasteRow]:

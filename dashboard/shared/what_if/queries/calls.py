@@ -52,7 +52,7 @@ def calls_of(scope: Scope, book: PriceBook) -> Calls:
     if len(rows) > CALLS_MAX:
         return Calls(is_cut=True)
     misses = _misses(scope, turns)
-    by_id = {price.id: price for found in book.values() for price in found}
+    by_id = {price.id: price for prices in book.values() for price in prices}
     calls = Calls(unpriced=_selections(scope))
     for row in rows:
         _add(calls, row, misses, by_id, book)
@@ -61,16 +61,16 @@ def calls_of(scope: Scope, book: PriceBook) -> Calls:
 
 def _turns(scope: Scope) -> QuerySet[Turn]:
     alias, where = scope.records("loop__session")
-    found = Turn.objects.alias(**alias).filter(where, state="done", loop__is_one_call=False)
+    turns = Turn.objects.alias(**alias).filter(where, state="done", loop__is_one_call=False)
     if scope.agent:
-        found = found.alias(agent=agent_of_turn()).filter(agent=scope.agent)
-    return found
+        turns = turns.alias(agent=agent_of_turn()).filter(agent=scope.agent)
+    return turns
 
 
 def _loops(scope: Scope) -> QuerySet[LoopRecord]:
     alias, where = scope.records("session")
-    found = LoopRecord.objects.alias(**alias).filter(where, is_one_call=True)
-    return found.filter(agent_id=scope.agent) if scope.agent else found
+    loops = LoopRecord.objects.alias(**alias).filter(where, is_one_call=True)
+    return loops.filter(agent_id=scope.agent) if scope.agent else loops
 
 
 def _rows(
@@ -92,13 +92,13 @@ def _rows(
 
 
 def _misses(scope: Scope, turns: QuerySet[Turn]) -> dict[int, Miss]:
-    found = LedgerCall.objects.order_by()
+    ledger_calls = LedgerCall.objects.order_by()
     if scope.session is not None:
-        found = found.filter(session=scope.session)
+        ledger_calls = ledger_calls.filter(session=scope.session)
     else:
-        found = found.filter(turn__in=turns.order_by().values("pk"))
+        ledger_calls = ledger_calls.filter(turn__in=turns.order_by().values("pk"))
     rows: Sequence[tuple[int, str, int, float]] = list(
-        found.values_list("turn", "verdict", "lost_tokens", "idle_s")
+        ledger_calls.values_list("turn", "verdict", "lost_tokens", "idle_s")
     )
     return {turn: Miss(verdict, lost, idle) for turn, verdict, lost, idle in rows}
 

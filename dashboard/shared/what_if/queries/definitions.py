@@ -50,8 +50,8 @@ def definitions_of(scope: Scope) -> Definitions:
         for kind, name, server, calls, tokens, nano, _ in rows
         if kind == "tool_definition"
     ]
-    found = [*_by_cost(_servers(tools)), *_by_cost(tools)]
-    return Definitions(found, sum(row[5] for row in rows), not rows)
+    by_cost = [*_by_cost(_servers(tools)), *_by_cost(tools)]
+    return Definitions(by_cost, sum(row[5] for row in rows), not rows)
 
 
 def _servers(tools: Sequence[Definition]) -> list[Definition]:
@@ -63,14 +63,14 @@ def _servers(tools: Sequence[Definition]) -> list[Definition]:
         Definition(
             "",
             server,
-            max(tool.calls for tool in found),
-            sum(tool.tokens for tool in found),
-            sum(tool.cost_nano for tool in found),
-            sum(tool.used for tool in found),
+            max(tool.calls for tool in tools_of),
+            sum(tool.tokens for tool in tools_of),
+            sum(tool.cost_nano for tool in tools_of),
+            sum(tool.used for tool in tools_of),
         )
-        for server, found in of_server.items()
+        for server, tools_of in of_server.items()
     ]
 
 
-def _by_cost(found: Sequence[Definition]) -> list[Definition]:
-    return sorted(found, key=lambda each: (-each.cost_nano, -each.tokens, each.server, each.name))
+def _by_cost(definitions: Sequence[Definition]) -> list[Definition]:
+    return sorted(definitions, key=lambda tool: (-tool.cost_nano, -tool.tokens, tool.server, tool.name))

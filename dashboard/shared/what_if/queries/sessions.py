@@ -7,5 +7,5 @@ from recorder.models import Session
 
 def session_of(project: int, session_id: str) -> int | None:
     """Return the primary key of a session by its id; None if the project has none. One query."""
-    found = Session.objects.filter(project=project, session_id=session_id)
-    return found.values_list("pk", flat=True).first()
+    sessions = Session.objects.filter(project=project, session_id=session_id)
+    return sessions.values_list("pk", flat=True).first()
