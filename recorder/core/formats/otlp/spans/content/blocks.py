@@ -6,7 +6,7 @@ import json
 import re
 
 from recorder.core.formats.base import Fields, object_field, parse_arguments
-from recorder.core.formats.otlp.spans.attributes import decoded
+from recorder.core.formats.otlp.spans.attributes import decoded, decoded_object
 from recorder.core.formats.otlp.spans.content.hosted_calls import (
     CALLS,
     HOSTED,
@@ -36,6 +36,8 @@ _LAST_CODE = re.compile(
     r"(?:\n(?:(?:Error|Signal|Background PIDs|Process Group PGID): .*|</untrusted_context>|[ \t]*))*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
+_ABOUT_FAILURE = ("error", "success")  # a word of a result that may be an object with a failure
+_NO_ERROR = ("", "none", "null", "false")
 _TAIL_CHARS = 2_000  # of a result, in which its last exit code is searched
 CUT = " … [cut by the sender]"  # at the end of a text, or of what comes before one
 # Types of the blocks of an answer that some senders write as JSON into its text.
@@ -48,12 +50,23 @@ def tool_failed(text: str) -> bool:
     """Return whether the text of a tool's result says that the tool failed.
 
     The output of a tool may have the same words. They count only at the places and in the forms in which
-    command-line tools, shells and languages write them.
+    command-line tools, shells and languages write them, and as fields of an object that is the whole result.
     """
-    if _EXCEPTION.match(text):
+    if _EXCEPTION.match(text) or _has_error(text):
         return True
     code = _FIRST_CODE.match(text) or _LAST_CODE.search(text[-_TAIL_CHARS:])
     return code is not None and int(code[1]) != 0
+
+
+def _has_error(text: str) -> bool:
+    """Return whether a result is an object that has an error; a number may be that of errors found."""
+    if text[:1] != "{" or not any(word in text for word in _ABOUT_FAILURE):
+        return False
+    result = decoded_object(text)
+    error = result.get("error")
+    is_none = isinstance(error, str) and error.strip().lower() in _NO_ERROR
+    has_error = error is True or (isinstance(error, str | dict | list) and bool(error) and not is_none)
+    return has_error or result.get("status") == "error" or result.get("success") is False
 
 
 def text_of_result(value: Json) -> str:
@@ -167,6 +180,8 @@ def _block(part: Json) -> Fields | None:  # noqa: C901, PLR0911, PLR0912  one ar
         if isinstance(inner, dict) and inner.keys() == {"type", "value"}:  # the AI SDK's
             stated: Fields = {"is_error": True} if str(inner["type"]).startswith("error") else {}
             inner, part = inner["value"], stated | part
+        if (stated_inside := says_failed(decoded_object(inner))) is not None and says_failed(part) is None:
+            part = part | {"is_error": stated_inside}
         call_id = str(first_of(part, "id", "tool_use_id", "toolCallId", "tool_call_id", "call_id") or "")
         return result_block(
             call_id, str(first_of(part, "name", "toolName") or ""), text_of_result(inner), part

@@ -21,6 +21,10 @@ FAILURES = [
     "Command: ls /x\nOutput: (empty)\nError: (none)\nExit Code: 2\nSignal: (none)\nProcess Group PGID: 7",
     "bad\n[exit code: 2]",
     "Process exited with code -1\nOutput:\n",
+    '{"error": "not found"}',
+    '{"data": null, "error": {"code": 3}}',
+    '{"status": "error", "message": "down"}',
+    '{"success": false}',
 ]
 SUCCESSES = [
     "",
@@ -37,6 +41,11 @@ SUCCESSES = [
     "<untrusted_context>\nOutput: a\nExit Code: 2\nb\nProcess Group PGID: 12462\n</untrusted_context>",
     "Output: a\nExit Code: 0\nProcess Group PGID: 12462",
     "on one line\nexit code 1\nbetween two others",
+    '{"error": null, "status": "ok"}',
+    '{"error": "", "success": true}',
+    '{"passed": 9, "error": 3}',
+    '{"jobs": [{"status": "error"}]}',
+    '[{"error": "x"}]',
 ]
 
 
@@ -124,3 +133,13 @@ def test_arguments_and_result_of_a_tool_are_read_under_each_name(arguments, resu
     [begin], [end] = of_type(items, "ToolExecutionStart"), of_type(items, "ToolExecutionEnd")
     assert begin["args"] == {"city": "Oslo"}
     assert end["result"]["content"] == [{"type": "text", "text": "rain"}]
+
+
+@pytest.mark.parametrize(("code", "has_failed"), [(None, True), (1, False)])
+def test_a_result_with_an_error_counts_unless_the_status_says_success(code, has_failed):
+    status = {} if code is None else {"status": {"code": code}}
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "read"}
+    tool = span(attributes | {"gen_ai.tool.call.result": '{"error": "not found"}'}, **status)
+
+    [end] = of_type([tool], "ToolExecutionEnd")
+    assert end["is_error"] is has_failed

@@ -48,7 +48,7 @@ def test_a_message_with_status_success_is_none(form):
     "output",
     ['{"status": "error", "deployments": 3}', '{"data": {"status": "error"}}', "[]", "{", '"status"'],
 )
-def test_a_status_in_what_a_tool_returned_is_none_of_the_tool(output):
+def test_a_status_in_what_a_tool_returned_is_none_of_a_tool_that_says_success(output):
     assert tool(output).digest.error == ""
 
 
