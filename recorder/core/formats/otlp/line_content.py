@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from recorder.core.formats.base import Fields, parse_arguments
+from recorder.core.formats.base import Fields
 from recorder.core.formats.otlp.plan.calls import unnamed_place
-from recorder.core.formats.otlp.spans.attributes import first_text, integer
+from recorder.core.formats.otlp.spans.attributes import decoded_arguments, first_text, integer
 from recorder.core.formats.otlp.spans.content.blocks import text_of_result
 from recorder.core.formats.otlp.spans.content.call_messages import Messages, joined
 from recorder.core.formats.otlp.spans.content.tools import arguments_of, named_arguments, result_of
@@ -19,7 +19,7 @@ def arguments_in(items: Sequence[Item]) -> Json:
         if item.digest.kind in ("tool", "note") and not item.digest.has_text:
             value = arguments_of(item.attributes, item.events, item.digest.runtime)
             if value not in (None, "", {}):
-                return named_arguments(parse_arguments(value))
+                return named_arguments(decoded_arguments(value))
     return {}
 
 

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 from recorder.core.events.fields import ID_BYTES, is_id, visible, without_infinities
 from recorder.core.formats import EVENT_VALUES
-from recorder.core.formats.base import Fields
+from recorder.core.formats.base import Fields, parse_arguments
+from recorder.core.formats.python_text import as_json
 from recorder.core.formats.structure import has_more_values
 from recorder.core.records import Json
 
@@ -153,17 +154,28 @@ def first_count(fields: Fields, names: tuple[str, ...]) -> int | None:
 
 
 def decoded(value: Json) -> Json:
-    """Return the value of a JSON text; a text that is not JSON, or too large, stays a text."""
-    if (
-        not isinstance(value, str)
-        or value[:1] not in '{["'
-        or has_more_values(value.encode(errors="replace"), EVENT_VALUES)
-    ):
+    """Return the value of a JSON text, or of one that Python printed.
+
+    Another text, or one that is too large, stays a text. Fields without brackets around them are those of an
+    object if one is `content`, as of LangChain's messages and results of MCP.
+    """
+    if not isinstance(value, str) or has_more_values(value.encode(errors="replace"), EVENT_VALUES):
+        return value
+    printed = as_json(value)
+    if not printed and value[:1] not in ("{", "[", '"'):
         return value
     try:
-        return without_infinities(json.loads(value))
+        found = without_infinities(json.loads(printed or value))
     except (ValueError, RecursionError):
         return value
+    is_bare = bool(printed) and value.lstrip()[:1] not in ("{", "[", "(")
+    return value if is_bare and not (isinstance(found, dict) and "content" in found) else found
+
+
+def decoded_arguments(value: Json) -> Json:
+    """Return the arguments of a tool call, decoded if they are JSON, or an object that Python printed."""
+    found = parse_arguments(value)
+    return decoded_object(found) or found
 
 
 def decoded_object(value: Json) -> Fields:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from recorder.core.formats.base import Fields, object_field, parse_arguments
-from recorder.core.formats.otlp.spans.attributes import decoded, decoded_object
+from recorder.core.formats.base import Fields, object_field
+from recorder.core.formats.otlp.spans.attributes import decoded, decoded_arguments, decoded_object
 from recorder.core.formats.otlp.spans.content.hosted_calls import (
     CALLS,
     HOSTED,
@@ -16,6 +16,7 @@ from recorder.core.formats.otlp.spans.content.hosted_calls import (
     parts_of,
 )
 from recorder.core.formats.otlp.spans.content.media import media_text, text_without_bytes
+from recorder.core.formats.python_text import as_json
 from recorder.core.records import Json
 
 # An exception as languages print it: its name and a colon at the start, or Python's traceback.
@@ -71,7 +72,7 @@ def _has_error(text: str) -> bool:
 
 def text_of_result(value: Json) -> str:
     """Return the result of a tool as text."""
-    value = decoded(value) if isinstance(value, str) and value[:1] in '{["' else value
+    text, value = value, decoded(value)
     if isinstance(value, str):
         return value
     if isinstance(value, list) and value and all(isinstance(part, dict) and "text" in part for part in value):
@@ -85,6 +86,8 @@ def text_of_result(value: Json) -> str:
             texts = [each.get("text") for each in inner if isinstance(each, dict)]
             if all(isinstance(text, str) for text in texts):
                 return "\n".join(map(str, texts))
+    if isinstance(text, str) and as_json(text):
+        return text
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
@@ -150,7 +153,8 @@ def _nested_in(part: Json) -> list[Json]:
 
 def _nested(text: str) -> list[Json]:
     """Return the blocks that a text is in JSON; none for a text that is JSON of another kind."""
-    value = decoded(text) if text.startswith("[") and '"type"' in text[:200] else None
+    has_type = text.startswith("[") and ('"type"' in text[:200] or "'type'" in text[:200])
+    value = decoded(text) if has_type else None
     blocks = value if isinstance(value, list) else []
     return blocks if all(_is_nested(each) for each in blocks) else []
 
@@ -265,7 +269,7 @@ def call_block(part: Fields) -> Fields:
         "type": "toolCall",
         "id": str(first_of(part, "call_id", "toolCallId", "tool_call_id", "id") or ""),
         "name": name,
-        "arguments": parse_arguments(arguments if arguments is not None else {}),
+        "arguments": decoded_arguments(arguments if arguments is not None else {}),
     }
     return found | ({HOSTED: True} if part.get(HOSTED) is True else {})
 

@@ -17,6 +17,7 @@ from recorder.core.formats import EVENT_VALUES
 from recorder.core.formats.base import Fields
 from recorder.core.formats.otlp.spans.content.blocks import CUT, is_block_list
 from recorder.core.formats.otlp.spans.content.hosted_calls import is_item
+from recorder.core.formats.python_text import as_json
 from recorder.core.formats.structure import has_more_values
 from recorder.core.records import Json
 
@@ -30,6 +31,7 @@ _INNER = (
     *("inputs", "outputs"),  # of what traceloop traces
 )
 _AROUND = frozenset(("role", "message", "kwargs", "generation_info", "messages"))  # fields of no block
+_WITH_TEXT = frozenset((*_INNER, "role", "parts"))
 _SYSTEM = ("system", "instructions", "system_prompt", "systemInstruction", "system_instruction")
 _SAID = re.compile(r"^(system|user|assistant|tool): ", re.MULTILINE)
 _TYPES = {
@@ -58,20 +60,37 @@ def has_parts(value: Json) -> bool:
 
 
 def opened(value: Json) -> Json:
-    """Return a value whose text is decoded as far as it is JSON, also if it was escaped again or cut."""
+    """Return a value whose text is decoded as far as it is JSON, also if it was escaped again or cut.
+
+    A text that Python printed is decoded if it holds messages.
+    """
     for _ in range(_ESCAPES):
+        if isinstance(value, str) and (printed := as_json(value)):
+            return found if _has_messages(found := _loaded(printed)) else value
         if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"'):
             return value
         if has_more_values(value.encode(errors="replace"), EVENT_VALUES):
             return value
-        try:
-            found = without_infinities(json.loads(value))
-        except (ValueError, RecursionError):
-            return _completed(value)
-        if not isinstance(found, str | list | dict):
+        found = _loaded(value)
+        if found == value or not isinstance(found, str | list | dict):
             return value
         value = found
     return value
+
+
+def _loaded(text: str) -> Json:
+    """Return the value of JSON, also if it was cut; other text stays text."""
+    try:
+        return without_infinities(json.loads(text))
+    except (ValueError, RecursionError):
+        return _completed(text)
+
+
+def _has_messages(value: Json, depth: int = 0) -> bool:
+    """Return whether what Python printed may hold messages, and is no text that is Python by chance."""
+    if isinstance(value, list) and value and depth < _DEPTH:
+        return value[0] in tuple(_ROLES) or _has_messages(value[0], depth + 1)
+    return isinstance(value, dict) and not _WITH_TEXT.isdisjoint(value)
 
 
 def _completed(text: str) -> Json:

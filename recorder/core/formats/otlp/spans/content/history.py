@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 
-from recorder.core.formats.base import Fields, parse_arguments
+from recorder.core.formats.base import Fields
+from recorder.core.formats.otlp.spans.attributes import decoded_arguments
 from recorder.core.formats.otlp.spans.content.call_messages import Messages
 from recorder.core.formats.otlp.spans.content.tools import named_arguments, plain_name
 from recorder.core.records import Json
@@ -33,7 +34,7 @@ def asks_of_tool(name: str, arguments: Json) -> list[str]:
     """
     if arguments in (None, ""):
         return []
-    read = named_arguments(parse_arguments(arguments))
+    read = named_arguments(decoded_arguments(arguments))
     return [fingerprint([each, read]) for each in dict.fromkeys((name, plain_name(name)))]
 
 

@@ -301,3 +301,35 @@ def test_messages_of_autogen_have_their_class_in_place_of_a_role():
     [request] = of_type([span(attributes)], "TurnRequest")
     assert prompt["message"]["content"] == [{"type": "text", "text": "Weather?"}]
     assert request["payload"]["system_prompt"] == "Be brief."
+
+
+@pytest.mark.parametrize("name", ["gen_ai.prompt", "gen_ai.input.messages", "input.value"])
+@pytest.mark.parametrize("value", [
+    "[{'role': 'user', 'content': 'Weather?', 'name': None}]",
+    "({'role': 'user', 'parts': [{'type': 'text', 'content': 'Weather?'}]},)",
+    "{'messages': [HumanMessage(content='Weather?', additional_kwargs={})]}",
+    "[('system', 'Be brief.'), ('human', 'Weather?')]",
+])  # fmt: skip
+def test_messages_that_python_printed_are_read(name, value):
+    [end, *_] = of_type([span(CALL | {name: value})], "MessageEnd")
+
+    assert end["message"]["role"] == "user"
+    assert [block["text"] for block in end["message"]["content"]] == ["Weather?"]
+
+
+@pytest.mark.parametrize("value", [
+    "content='Rain.' additional_kwargs={} response_metadata={'finish_reason': 'stop'}",
+    "{'role': 'assistant', 'content': \"Rain.\", 'tool_calls': None}",
+    "ChatCompletion(choices=[Choice(message=ChatCompletionMessage(content='Rain.', role='assistant'))])",
+])  # fmt: skip
+def test_an_answer_that_python_printed_is_read(value):
+    [end] = of_type([span(CALL | {"gen_ai.completion": value})], "MessageEnd")
+
+    assert [block["text"] for block in end["message"]["content"]] == ["Rain."]
+
+
+@pytest.mark.parametrize("text", ["['a', 'b']", "{'a': 1}", "x=1", "Point(x=1, y=2)"])
+def test_python_that_holds_no_message_stays_text(text):
+    ends = of_type([span(CALL | {"gen_ai.prompt": text, "gen_ai.completion": text})], "MessageEnd")
+
+    assert [end["message"]["content"][0]["text"] for end in ends] == [text, text]

@@ -25,6 +25,7 @@ FAILURES = [
     '{"data": null, "error": {"code": 3}}',
     '{"status": "error", "message": "down"}',
     '{"success": false}',
+    "{'error': 'not found'}",
 ]
 SUCCESSES = [
     "",
@@ -143,3 +144,15 @@ def test_a_result_with_an_error_counts_unless_the_status_says_success(code, has_
 
     [end] = of_type([tool], "ToolExecutionEnd")
     assert end["is_error"] is has_failed
+
+
+@pytest.mark.parametrize("result", [
+    "meta=None content=[TextContent(type='text', text='Not found', annotations=None)] isError=True",
+    "CallToolResult(meta=None, content=[TextContent(type='text', text='Not found')], isError=True)",
+    "content='Not found' name='read' tool_call_id='1' status='error'",
+])  # fmt: skip
+def test_a_result_that_python_printed_is_read(result):
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "read"}
+    [end] = of_type([span(attributes | {"gen_ai.tool.call.result": result})], "ToolExecutionEnd")
+
+    assert (end["is_error"], end["result"]["content"][0]["text"]) == (True, "Not found")
