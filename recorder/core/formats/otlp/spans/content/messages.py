@@ -33,6 +33,7 @@ from recorder.core.formats.otlp.spans.content.hosted_calls import (
     parts_of,
     without_mark,
 )
+from recorder.core.formats.otlp.spans.content.thoughts import mark_first, without_tags
 from recorder.core.formats.otlp.spans.usage import names as usage_names
 from recorder.core.records import Json
 
@@ -73,7 +74,8 @@ def messages_of(attributes: Fields, events: list[tuple[str, Fields]], runtime: s
         _read_events(attributes, events, found)
     _read_whole(attributes, found)
     if runtime in _UNMARKED_THOUGHTS and first_count(attributes, usage_names.REASONING):
-        _mark_thought(found.output)
+        mark_first(found.output)
+    found.output = without_tags(found.output)
     return found
 
 
@@ -102,14 +104,6 @@ def _read_whole(attributes: Fields, found: Messages) -> None:
             for message in messages_in(value, "assistant"):
                 found.add_answer(message)
             break
-
-
-def _mark_thought(blocks: list[Fields]) -> None:
-    """Make the first text of an answer with several its thought, unless it has a marked one."""
-    texts = [block for block in blocks if block["type"] == "text"]
-    if len(texts) > 1 and all(block["type"] != "thinking" for block in blocks):
-        place = blocks.index(texts[0])
-        blocks[place] = {"type": "thinking", "thinking": texts[0]["text"]}
 
 
 def _system(attributes: Fields) -> str:
