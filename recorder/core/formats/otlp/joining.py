@@ -1,8 +1,9 @@
 """The keys by which spans of different traces are read together.
 
-A trace is read by itself, unless a span of it shares a key with another trace: the id of a response that two
-instrumentations report, a tool call whose result another trace was sent, or the conversation of a runtime
-that makes a trace of each call. Keys are short hashes: what a sender wrote may be long.
+A trace is read by itself, unless a span of it shares a key with another trace: the id of a response that
+two instrumentations report, a tool call whose result another trace was sent, or whose server another trace
+is of, or the conversation of a runtime that makes a trace of each call. Keys are short hashes: what a
+sender wrote may be long.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 
 from recorder.core.formats.otlp.plan.bare import WAIT_NS, answered, requested
 from recorder.core.formats.otlp.plan.calls import SKEW_NS, is_client
+from recorder.core.formats.otlp.plan.tool_calls import requests
 from recorder.core.formats.otlp.spans.digest import Digest
 
 _CONVERSATIONS = frozenset(("gemini-cli", "codex"))  # runtimes whose conversations are many traces
@@ -33,6 +35,8 @@ def keys_of(digest: Digest) -> Iterator[str]:
         yield from (_key("r", f"{about} {minute}") for minute in _minutes(digest, SKEW_NS))
     if not digest.parent and (digest.kind == "model" or digest.is_log):
         yield from _tool_calls(digest)
+    if digest.kind == "tool" and not digest.is_log:
+        yield from (_key("m", name) for name in requests.names_of(digest))
     yield from _shapes(digest)
 
 

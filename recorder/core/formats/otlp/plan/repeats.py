@@ -1,8 +1,9 @@
 """Spans that repeat others: sums of model calls, tool calls as several layers see them, and agents alone.
 
-A call is counted once. A model span around several model calls in sequence is a frame with their sum. A tool
-span below one of the same name, or of the Model Context Protocol, is the same call; so is one beside it of
-another instrumentation. What an agent span reports is a call if there is no model call below it.
+A call is counted once. A model span around several model calls in sequence is a frame with their sum. A
+tool span below one of the same name, or of the Model Context Protocol, is the same call; so is one beside
+it of another instrumentation, or that of its server in another trace. What an agent span reports is a call
+if there is no model call below it.
 
 Cost: linear in the number of spans, but for sorting.
 """
@@ -16,6 +17,7 @@ from dataclasses import replace
 from recorder.core.formats.otlp.plan import siblings
 from recorder.core.formats.otlp.plan.calls import Call, Key, key_of, overlapping
 from recorder.core.formats.otlp.plan.loops import LoopPlan, TurnPlan
+from recorder.core.formats.otlp.plan.tool_calls import requests
 from recorder.core.formats.otlp.spans.digest import Digest
 
 _CODING = frozenset(("claude-code", "codex", "gemini-cli"))  # whose calls log records report
@@ -68,9 +70,10 @@ def repeated_tools(spans: Mapping[Key, Digest]) -> dict[Key, Key]:
             span.call and around.call and span.call != around.call
         ):
             outer[key] = of
-    tools = (span for span in spans.values() if span.kind == "tool" and span.parent)
-    beside = siblings.tool_pairs(span for span in tools if key_of(span) not in outer)
-    outer.update((key_of(span), key_of(other)) for span, other in list(beside))
+    tools = [span for span in spans.values() if span.kind == "tool"]
+    inner = (span for span in tools if span.parent and key_of(span) not in outer)
+    for pairs in (siblings.tool_pairs(inner), requests.pairs(tools)):
+        outer.update((key_of(span), key_of(other)) for span, other in list(pairs))
     for key in list(outer):
         seen = {key}
         while (of := outer[key]) in outer and of not in seen:

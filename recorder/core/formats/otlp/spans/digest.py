@@ -26,6 +26,7 @@ class Digest:
     parent: str = ""
     kind: Kind = "frame"
     is_mcp: bool = False  # a tool call as a client or server of the Model Context Protocol sees it
+    request_id: str = ""  # of such a one: its session and request of the protocol, which both have
     is_guess: bool = False  # a model call by what it has, without a known operation
     name: str = ""  # of the agent or tool; else of the span
     named: bool = False  # an agent span that names its agent

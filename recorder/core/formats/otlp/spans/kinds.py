@@ -8,7 +8,14 @@ from typing import Literal
 
 from recorder.core.formats.base import Fields
 from recorder.core.formats.otlp.spans.attributes import decoded_object, first_text
-from recorder.core.formats.otlp.spans.names import CONTENT_EVENTS, MESSAGE_EVENTS, MODEL_CALL, is_codex
+from recorder.core.formats.otlp.spans.names import (
+    CONTENT_EVENTS,
+    MCP_METHOD,
+    MCP_TOOL_CALL,
+    MESSAGE_EVENTS,
+    MODEL_CALL,
+    is_codex,
+)
 
 Kind = Literal["model", "tool", "agent", "frame", "noise", "note"]  # note: a log record
 
@@ -71,6 +78,11 @@ def kind_of(name: str, scope: str, attributes: Fields) -> Kind:
     return next((kind for kind in _ORDER if kind in found), rest)
 
 
+def is_mcp(attributes: Fields) -> bool:
+    """Return whether a span is a tool call of the Model Context Protocol, of its client or its server."""
+    return any(attributes.get(name) == MCP_TOOL_CALL for name in MCP_METHOD)
+
+
 def looks_like_a_call(attributes: Fields, events: Sequence[tuple[str, Fields]]) -> bool:
     """Return whether a span of no known kind is a model call: it names a model, and has usage or messages."""
     kinds = (first_text(attributes, (name,)) for name in _KINDS)
@@ -94,7 +106,7 @@ def _kinds(name: str, scope: str, attributes: Fields) -> Iterator[Kind | None]:
     yield _LANGFUSE.get(first_text(attributes, ("langfuse.observation.type",)).lower())
     yield _LANGSMITH.get(first_text(attributes, ("langsmith.span.kind",)).lower())
     yield "tool" if first_text(attributes, ("spring.ai.kind",)) == "tool_call" else None
-    yield "tool" if attributes.get("mcp.method.name") == "tools/call" else None
+    yield "tool" if is_mcp(attributes) else None
     yield _LAMINAR.get(first_text(attributes, ("lmnr.span.type",)).upper())
     yield _MLFLOW.get(first_text(attributes, ("mlflow.spanType",)).strip('"').upper())
     yield _BRAINTRUST.get(str(decoded_object(attributes.get("braintrust.span_attributes")).get("type")))

@@ -172,6 +172,10 @@ RESULT = (
     *("gen_ai.tool.result", "gen_ai.tool.output", "gen_ai.tool.call.output", "gen_ai.tool.response"),
     *("tool.result", "tool.output", "ai.toolCall.output", "mcp.tool.result", "tool_result"),
 )
+MCP_METHOD = ("mcp.method.name", "mcp.method", "rpc.method")
+MCP_SESSION = ("mcp.session.id", "mcp.session_id")
+MCP_REQUEST = ("jsonrpc.request.id", "rpc.jsonrpc.request_id", "mcp.request.id")
+MCP_TOOL_CALL = "tools/call"
 TOOL_STATUS = ("gen_ai.tool.status", "gen_ai.tool.call.status", "tool.status")  # strands' first
 TOOL_FAILED = ("gen_ai.tool.is_error", "gen_ai.tool.call.is_error", "tool.is_error", "mcp.tool.is_error")
 TOOL_ERROR = ("gen_ai.tool.error", "gen_ai.tool.call.error", "tool.error")

@@ -29,7 +29,7 @@ from recorder.core.formats.otlp.spans.content.request import print_of, request_o
 from recorder.core.formats.otlp.spans.decisions import decision_of
 from recorder.core.formats.otlp.spans.digest import BY_WORDS, Digest, Item
 from recorder.core.formats.otlp.spans.haystack import with_genai_names
-from recorder.core.formats.otlp.spans.kinds import kind_of, looks_like_a_call
+from recorder.core.formats.otlp.spans.kinds import is_mcp, kind_of, looks_like_a_call
 from recorder.core.formats.otlp.spans.response_id import response_id
 from recorder.core.formats.otlp.spans.usage.cost import (
     cost_of_call_nano,
@@ -263,9 +263,12 @@ def _describe_tool(item: Item, name: str) -> None:
     reported = first_text(attributes, names.TOOL)
     if digest.runtime in ("openai-agents", "logfire"):
         reported = reported or first_text(attributes, ("name",))
-    digest.name = identifier(reported or name.removeprefix("execute_tool "))
+    digest.name = identifier(reported or tool_content.name_in(name))
     digest.call = identifier(tool_content.call_id_of(attributes, digest.runtime))
-    digest.is_mcp = "mcp.method.name" in attributes
+    digest.is_mcp = is_mcp(attributes)
+    if digest.is_mcp:
+        ids = first_id(attributes, names.MCP_SESSION), first_id(attributes, names.MCP_REQUEST)
+        digest.request_id = identifier(" ".join(ids)) if all(ids) else ""
     arguments = tool_content.arguments_of(attributes, item.events, digest.runtime)
     digest.asks = history.asks_of_tool(digest.name, arguments)
     digest.child = identifier(first_text(attributes, names.CHILD) or _child_in_arguments(item))

@@ -17,6 +17,8 @@ from recorder.core.formats.otlp.spans.attributes import (
 from recorder.core.formats.otlp.spans.content.blocks import response_text
 from recorder.core.records import Json
 
+_NAMED = re.compile(r"^(?:execute_tool|(?:MCP request: )?tools/call) (?=.)")
+
 
 def call_id_of(attributes: Fields, runtime: str) -> str:
     """Return the id of a tool's call; LangChain writes it in the call or message that it passes on."""
@@ -27,6 +29,11 @@ def call_id_of(attributes: Fields, runtime: str) -> str:
     inner = message.get("data")
     found = first_text(inner if isinstance(inner, dict) else message, ("tool_call_id",))
     return found or _id_of_call(decoded_object(attributes.get("input.value")))
+
+
+def name_in(span: str) -> str:
+    """Return the name of a tool in that of its span, behind what the span does."""
+    return _NAMED.sub("", span)
 
 
 def call_id_of_node(attributes: Fields) -> str:

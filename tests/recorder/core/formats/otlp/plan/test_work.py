@@ -59,6 +59,14 @@ def agents_each_below_a_frame_of_a_chain(number):
 
 
 @shape
+def servers_of_equal_calls(number):
+    about = {"session": "s", "asks": ["x"]}
+    for each in range(number // 2):
+        yield span("tool", f"c{each}", "root", each, 1, **about)
+        yield span("tool", f"s{each}", "", each, 0.5, trace=f"t{each}", is_mcp=True, **about)
+
+
+@shape
 def nested_agents(number):
     yield from chain(number, "agent", named=True)
 
