@@ -44,7 +44,7 @@ class Call:
     others: list[Digest] = field(default_factory=list)
     notes: list[Digest] = field(default_factory=list)  # log records
     failures: list[Digest] = field(default_factory=list)  # log records of failed requests that it repeats
-    figures: Digest | None = None  # the span of its agent, if that alone reports usage and cost
+    figures: Digest | None = None  # the agent or frame above it, if that alone reports usage and cost
     text: Digest | None = None  # the span of its agent, if that alone has the answer
 
     @property

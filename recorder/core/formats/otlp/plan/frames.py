@@ -55,7 +55,7 @@ def frames_of(forest: Forest, agents: Mapping[Key, Digest], own: Collection[Key]
         below = of.pop(key, None) or _Below()
         passed = below
         if key in agents:
-            found = [] if below.has_own else _frames(span, below)
+            found = [] if below.has_own or span.is_guess else _frames(span, below)
             frames.update(map(key_of, found))
             if key not in frames:  # it is a loop, and hides what is below it
                 passed = _Below()

@@ -5,6 +5,10 @@ tool span below one of the same name, or of the Model Context Protocol, is the s
 it of another instrumentation, or that of its server in another trace. What an agent span reports is a call
 if there is no model call below it.
 
+Usage and cost that only a frame reports, such as a workflow or a chain, are those of the last model call
+below it, or of the agent there. Of several agents none can be told, so the frame is a loop above them. With
+neither below it it is a model call itself, or an agent if nothing is above it.
+
 Cost: linear in the number of spans, but for sorting.
 """
 
@@ -12,15 +16,32 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from recorder.core.formats.otlp.plan import siblings
 from recorder.core.formats.otlp.plan.calls import Call, Key, key_of, overlapping
+from recorder.core.formats.otlp.plan.forest import Forest
 from recorder.core.formats.otlp.plan.loops import LoopPlan, TurnPlan
 from recorder.core.formats.otlp.plan.tool_calls import requests
 from recorder.core.formats.otlp.spans.digest import Digest
 
 _CODING = frozenset(("claude-code", "codex", "gemini-cli"))  # whose calls log records report
+
+
+@dataclass(slots=True)
+class _Below:
+    """What is below a span: whether any reports figures, the last model call, and the outermost agents."""
+
+    has_figures: bool = False
+    call: Digest | None = None  # below no agent
+    agent: Digest | None = None  # one of them
+    agents: int = 0
+
+    def add(self, other: _Below) -> None:
+        self.has_figures |= other.has_figures
+        self.call = max(filter(None, (self.call, other.call)), key=_order, default=None)
+        self.agent = self.agent or other.agent
+        self.agents += other.agents
 
 
 def nearest(spans: Mapping[Key, Digest], kind: str, walls: Iterable[str]) -> dict[Key, Key]:
@@ -61,6 +82,36 @@ def without_sums(spans: Mapping[Key, Digest]) -> dict[Key, Digest]:
     return found
 
 
+def sums_of_frames(spans: Mapping[Key, Digest], notes: Iterable[Digest]) -> dict[Key, Digest]:
+    """Return the spans with figures that only frames report, by the key of what they are of.
+
+    That is a model call, an agent, or a frame itself, which is of another kind then. Log records may report
+    the figures of the calls of their trace; then a frame has their sum.
+    """
+    found: dict[Key, Digest] = {}
+    frames = [span for span in spans.values() if span.kind == "frame" and span.reports_figures]
+    known = {note.trace for note in notes if note.reports_figures} if frames else set()
+    if all(frame.trace in known for frame in frames):
+        return found
+    forest = Forest(spans)
+    of: dict[Key, _Below] = {}
+    for span in reversed(forest.outer_first):
+        below = of.pop(key_of(span), None) or _Below(span.trace in known)
+        parent = forest.parent(span)
+        if span.kind == "frame" and span.reports_figures and not below.has_figures:
+            found[_target(span, below)] = _with_sum(span, below, is_root=parent is None)
+            below.has_figures = True
+        elif span.kind in ("model", "agent"):
+            below.has_figures |= span.reports_figures
+        if span.kind == "agent":
+            below = _Below(below.has_figures, agent=span, agents=1)
+        elif span.kind == "model":
+            below.add(_Below(call=span))
+        if parent is not None:
+            of.setdefault(key_of(parent), _Below()).add(below)
+    return found
+
+
 def repeated_tools(spans: Mapping[Key, Digest]) -> dict[Key, Key]:
     """Return for each tool span that repeats another one the span of the call."""
     outer: dict[Key, Key] = {}
@@ -91,8 +142,9 @@ def add_agent_calls(plans: Sequence[LoopPlan]) -> None:
     with_calls: set[str] = set()  # keys of loops that calls are in or below,
     with_figures: set[str] = set()  # and of those with calls that report usage
     for plan in reversed(plans):
-        is_alone = not plan.calls and plan.key not in with_calls
-        if is_alone and plan.agent is not None and _reports_call(plan.agent):
+        is_alone = plan.key not in with_calls
+        is_sum = plan.agent is not None and plan.agent.reports_figures and plan.key not in with_figures
+        if not plan.calls and (is_alone or is_sum) and plan.agent is not None and _reports_call(plan.agent):
             plan.calls.append(Call(replace(plan.agent, kind="model")))
             plan.turns.append(TurnPlan(plan.calls[0]))
         elif plan.turns and plan.agent is not None and plan.agent.runtime not in _CODING:
@@ -105,7 +157,7 @@ def add_agent_calls(plans: Sequence[LoopPlan]) -> None:
 
 
 def _complete(last: Call, plan: LoopPlan, agent: Digest, *, has_figures: bool) -> None:
-    if agent.usage is not None and not has_figures and not any(map(_has_figures, plan.calls)):
+    if agent.reports_figures and not has_figures and not any(map(_has_figures, plan.calls)):
         last.figures = agent
     is_silent = not any(each.has_text for call in plan.calls for each in call.sources)
     if agent.answer and not agent.calls and is_silent:
@@ -119,4 +171,24 @@ def _has_figures(call: Call) -> bool:
 def _reports_call(agent: Digest) -> bool:
     if agent.kind != "agent" or agent.runtime in _CODING:
         return False
-    return agent.usage is not None or agent.cost_nano >= 0 or bool(agent.answer)
+    return agent.reports_figures or bool(agent.answer)
+
+
+def _target(frame: Digest, below: _Below) -> Key:
+    """Return the key of the span that the figures of a frame are of."""
+    one = below.agent if below.agents == 1 else None if below.agents else below.call
+    return key_of(one or frame)
+
+
+def _with_sum(frame: Digest, below: _Below, *, is_root: bool) -> Digest:
+    """Return the span with the figures of a frame: the agent below it, or the frame."""
+    if below.agents == 1 and below.agent is not None:
+        agent, model = below.agent, below.agent.model or frame.model
+        return replace(agent, usage=frame.usage, cost_nano=frame.cost_nano, model=model)
+    if below.agents or below.call is None:
+        return replace(frame, kind="agent" if below.agents or is_root else "model", is_guess=True)
+    return frame
+
+
+def _order(span: Digest) -> tuple[int, str]:
+    return span.start, span.id

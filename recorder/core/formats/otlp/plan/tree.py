@@ -19,7 +19,12 @@ from recorder.core.formats.otlp.plan.forest import Forest
 from recorder.core.formats.otlp.plan.frames import frames_of
 from recorder.core.formats.otlp.plan.links import Links, depths_of, main_key
 from recorder.core.formats.otlp.plan.loops import LoopPlan, ToolUse
-from recorder.core.formats.otlp.plan.repeats import add_agent_calls, repeated_tools, without_sums
+from recorder.core.formats.otlp.plan.repeats import (
+    add_agent_calls,
+    repeated_tools,
+    sums_of_frames,
+    without_sums,
+)
 from recorder.core.formats.otlp.plan.turns import make_turns
 from recorder.core.formats.otlp.spans.digest import Digest
 
@@ -34,11 +39,13 @@ def loops_of(digests: Iterable[Digest]) -> list[LoopPlan]:
     spans = {key_of(each): each for each in ordered if not each.is_log and each.kind != "noise"}
     notes = [each for each in ordered if each.is_log]
     spans = without_sums(_with_call_ids(log_records.with_exceptions(spans, notes)))
+    sums = sums_of_frames(spans, notes)
+    spans |= {key: span for key, span in sums.items() if spans[key].kind != "model"}
     repeats: dict[Key, list[Digest]] = defaultdict(list)
     for key, of in repeated_tools(spans).items():
         repeats[of].append(spans[key])
         spans[key] = replace(spans[key], kind="frame")
-    return _Tree(spans, notes, repeats).loops()
+    return _Tree(spans, notes, repeats, sums).loops()
 
 
 def _with_call_ids(spans: dict[Key, Digest]) -> dict[Key, Digest]:
@@ -65,13 +72,22 @@ def _with_call_ids(spans: dict[Key, Digest]) -> dict[Key, Digest]:
 
 class _Tree:
     def __init__(
-        self, spans: dict[Key, Digest], notes: Sequence[Digest], repeats: Mapping[Key, Sequence[Digest]]
+        self,
+        spans: dict[Key, Digest],
+        notes: Sequence[Digest],
+        repeats: Mapping[Key, Sequence[Digest]],
+        sums: Mapping[Key, Digest],
     ) -> None:
         self.spans, self.notes = spans, notes
         self.repeats = repeats  # by key of a tool span: the spans that repeat it
         self.forest = Forest(spans)
         self.children = self.forest.children
         self.calls = calls_of(spans, notes)
+        for call in self.calls if sums else ():
+            keys = map(key_of, (call.span, *call.others))
+            call.figures = next(
+                (sums[key] for key in keys if key in sums and sums[key].kind == "frame"), None
+            )
         self.reported: list[Digest] = []  # tools of which there are only log records
         if not self.calls:
             self.calls = log_records.calls_of(notes)

@@ -27,7 +27,7 @@ class Digest:
     kind: Kind = "frame"
     is_mcp: bool = False  # a tool call as a client or server of the Model Context Protocol sees it
     request_id: str = ""  # of such a one: its session and request of the protocol, which both have
-    is_guess: bool = False  # a model call by what it has, without a known operation
+    is_guess: bool = False  # a model call or an agent by what it has, without a known operation
     name: str = ""  # of the agent or tool; else of the span
     named: bool = False  # an agent span that names its agent
     start: int = 0
@@ -88,6 +88,11 @@ class Digest:
         """
         about = self.session or f"\0{self.service}\0{self.user}\0{self.prompt}"
         return self.trace or hashlib.blake2b(about.encode(errors="replace"), digest_size=16).hexdigest()
+
+    @property
+    def reports_figures(self) -> bool:
+        """Return whether it has usage or a cost."""
+        return self.usage is not None or self.cost_nano >= 0
 
     @property
     def emitter(self) -> str:

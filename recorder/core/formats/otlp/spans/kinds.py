@@ -47,6 +47,8 @@ _OTHERS = re.compile(
     r"|moderat|speech|transcri|image|memory|plan|tool|fetch|chain|evaluat|event|prompt|search|batch)",
     re.IGNORECASE,
 )
+_RUNS = re.compile(r"workflow|agent|task|step|cycle|framework|chain|span", re.IGNORECASE)
+_FIGURES = re.compile(r"usage|token|cost", re.IGNORECASE)
 _KINDS = (
     *("gen_ai.operation.name", "openinference.span.kind", "langfuse.observation.type", "langsmith.span.kind"),
     *("traceloop.span.kind", "span.type", "llm.request.type", "spring.ai.kind", "ai.operationId"),
@@ -91,6 +93,12 @@ def looks_like_a_call(attributes: Fields, events: Sequence[tuple[str, Fields]]) 
     return any(map(_IS_CALL.match, attributes)) or any(
         name in (*CONTENT_EVENTS, *MESSAGE_EVENTS) for name, _ in events
     )
+
+
+def may_report_a_run(attributes: Fields) -> bool:
+    """Return whether a frame may have the usage or the cost of what it ran: it is a run, or has no kind."""
+    kinds = filter(None, (first_text(attributes, (name,)) for name in _KINDS))
+    return all(map(_RUNS.search, kinds)) and any(map(_FIGURES.search, attributes))
 
 
 def _kinds(name: str, scope: str, attributes: Fields) -> Iterator[Kind | None]:

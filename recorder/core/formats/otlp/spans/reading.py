@@ -29,7 +29,7 @@ from recorder.core.formats.otlp.spans.content.request import print_of, request_o
 from recorder.core.formats.otlp.spans.decisions import decision_of
 from recorder.core.formats.otlp.spans.digest import BY_WORDS, Digest, Item
 from recorder.core.formats.otlp.spans.haystack import with_genai_names
-from recorder.core.formats.otlp.spans.kinds import is_mcp, kind_of, looks_like_a_call
+from recorder.core.formats.otlp.spans.kinds import is_mcp, kind_of, looks_like_a_call, may_report_a_run
 from recorder.core.formats.otlp.spans.response_id import response_id
 from recorder.core.formats.otlp.spans.usage.cost import (
     cost_of_call_nano,
@@ -219,6 +219,19 @@ def _describe(item: Item, name: str) -> None:
         digest.name = identifier(reported or name.removeprefix("invoke_workflow "))
     elif digest.runtime == "langchain":
         digest.call = identifier(tool_content.call_id_of_node(attributes))
+    if digest.kind == "frame" and may_report_a_run(attributes):
+        _describe_run(item)
+
+
+def _describe_run(item: Item) -> None:
+    """Set what a frame reports of a run, as no other span may do."""
+    digest, attributes = item.digest, item.attributes
+    digest.usage, digest.cost_nano = usage_of(attributes, digest.runtime), reported_cost_nano(attributes)
+    if digest.reports_figures:
+        digest.model = identifier(first_text(attributes, names.MODEL_CALL))
+        digest.provider = names.provider_of(attributes)
+        digest.finish = _finish(first(attributes, names.FINISH))
+        _describe_messages(item)
 
 
 def _describe_agent(item: Item, name: str, metadata: Fields) -> None:

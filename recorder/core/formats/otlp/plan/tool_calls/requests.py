@@ -44,8 +44,10 @@ def pairs(tools: Iterable[Digest]) -> Iterator[tuple[Digest, Digest]]:
     taken: set[int] = set()
     for spans in by_mark.values():
         servers = [span for span in spans if span.is_mcp and not span.parent]
-        around = ByTime(spans, lambda span: span) if servers and len(spans) > 1 else None
-        for server in servers if around is not None else ():
+        if not servers or len(spans) == 1:
+            continue
+        around = ByTime(spans, lambda span: span)
+        for server in servers:
             near = islice(around.between(server.end - SKEW_NS, server.start + SKEW_NS), AROUND_MAX)
             fitting = (each for each in near if id(each) not in taken and _is_call_of(each, server))
             if id(server) not in taken and (call := next(fitting, None)) is not None:

@@ -59,6 +59,14 @@ def agents_each_below_a_frame_of_a_chain(number):
 
 
 @shape
+def frames_with_sums_of_calls_without_usage(number):
+    for each in range(number // 2):
+        figures = {"usage": {"total_in": 1, "output": 1}}
+        yield span("frame", f"c{each}", f"c{each - 1}" if each % 9 else "", each, **figures)
+        yield model(f"m{each}", f"c{each}", each, usage=None)
+
+
+@shape
 def servers_of_equal_calls(number):
     about = {"session": "s", "asks": ["x"]}
     for each in range(number // 2):

@@ -139,7 +139,15 @@ def test_an_operation_that_ends_as_a_call_is_one(operation):
     assert [kind for kind, _ in events([span(sent)])].count("TurnEnd") == 1
 
 
-@pytest.mark.parametrize("operation", ["agent.chat", "workflow_completion", "embeddings", "batch_search"])
+@pytest.mark.parametrize("operation", ["embeddings", "batch_search", "chat_memory", "fetch_response"])
 def test_other_operations_are_none(operation):
     sent = {"gen_ai.operation.name": operation, "gen_ai.request.model": "m", **USAGE}
     assert events([span(sent)]) == []
+
+
+@pytest.mark.parametrize("operation", ["agent.chat", "workflow_completion"])
+def test_the_operation_of_a_run_is_a_frame_around_calls(operation):
+    run = {"gen_ai.operation.name": operation, "gen_ai.request.model": "m", **USAGE}
+    found = events([span(run, to=3), span(CHAT | USAGE, number=2, parent=1, at=1, to=2)])
+
+    assert [kind for kind, _ in found].count("TurnEnd") == 1
