@@ -13,6 +13,7 @@ from recorder.core.formats.otlp.spans.content.hosted_calls import (
     RESULTS,
     first_of,
     is_item,
+    kind_of_part,
     parts_of,
 )
 from recorder.core.formats.otlp.spans.content.media import media_text, text_without_bytes
@@ -75,8 +76,13 @@ def text_of_result(value: Json) -> str:
     text, value = value, decoded(value)
     if isinstance(value, str):
         return value
-    if isinstance(value, list) and value and all(isinstance(part, dict) and "text" in part for part in value):
-        return "\n".join(str(part["text"]) for part in value)  # type: ignore[index,call-overload]
+    if isinstance(value, list) and value:
+        parts = [part for part in value if isinstance(part, dict) and ("text" in part or "json" in part)]
+        if len(parts) == len(value):  # those with JSON are of Bedrock
+            return "\n".join(
+                str(part["text"]) if "text" in part else json.dumps(part["json"], ensure_ascii=False)
+                for part in parts
+            )
     if isinstance(value, dict):
         value = message_in(value)
         inner = first_of(value, "content", "output", "result", "response", "resultDisplay")
@@ -116,10 +122,12 @@ def blocks_of(message: Fields) -> list[Fields]:
     found: list[Fields] = []
     if is_item(message):
         return [block for part in parts_of(message) if (block := _block(part)) is not None]
-    reasoning = message.get("reasoning_content") or message.get("reasoning")
-    if isinstance(reasoning, str) and reasoning:
-        found.append({"type": "thinking", "thinking": reasoning})
-    content = first_of(message, "parts", "content", "contents")
+    reasoning = first_of(message, "reasoning_content", "reasoning", "reasoning_details", "thinking")
+    if isinstance(reasoning, str | list) and reasoning:
+        found.append(_thinking({"thinking": reasoning}))
+    content = first_of(message, "parts", "content", "contents", "text")
+    if isinstance(content, dict):
+        content = first_of(content, "parts", "text") or content
     if isinstance(content, str) and (nested := _nested(content)):
         content = nested
     if isinstance(content, str):
@@ -137,7 +145,7 @@ def blocks_of(message: Fields) -> list[Fields]:
 
 def _calls_beside(message: Fields) -> list[Fields]:
     """Return the calls that a message has beside its content; OpenAI's API had one before `tool_calls`."""
-    calls = message.get("tool_calls")
+    calls = first_of(message, "tool_calls", "toolCalls")
     found = [call_block(call) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
     function = message.get("function_call")
     return found + ([call_block(function)] if isinstance(function, dict) and not found else [])
@@ -168,7 +176,7 @@ def _block(part: Json) -> Fields | None:  # noqa: C901, PLR0911, PLR0912  one ar
         return {"type": "text", "text": part}
     if not isinstance(part, dict):
         return None
-    kind = str(part.get("type") or "")
+    kind = kind_of_part(part)
     if (block := _bedrock_block(part)) is not None:
         return block
     if isinstance(call := first_of(part, "functionCall", "function_call"), dict):
@@ -186,7 +194,9 @@ def _block(part: Json) -> Fields | None:  # noqa: C901, PLR0911, PLR0912  one ar
             inner, part = inner["value"], stated | part
         if (stated_inside := says_failed(decoded_object(inner))) is not None and says_failed(part) is None:
             part = part | {"is_error": stated_inside}
-        call_id = str(first_of(part, "id", "tool_use_id", "toolCallId", "tool_call_id", "call_id") or "")
+        call_id = str(
+            first_of(part, "id", "tool_use_id", "toolCallId", "tool_call_id", "call_id", "callId") or ""
+        )
         return result_block(
             call_id, str(first_of(part, "name", "toolName") or ""), text_of_result(inner), part
         )
@@ -194,7 +204,7 @@ def _block(part: Json) -> Fields | None:  # noqa: C901, PLR0911, PLR0912  one ar
         return _thinking(part)
     if (media := media_text(part)) is not None:
         return {"type": "text", "text": media}
-    text = first_of(part, "text", "content", "refusal")
+    text = first_of(part, "text", "content", "refusal", "Text")
     if isinstance(text, str):
         return {"type": "text", "text": text_without_bytes(text)}
     is_empty = "" in (part.get("text"), part.get("content"))  # Gemini CLI writes it as type `unknown`
@@ -267,7 +277,7 @@ def call_block(part: Fields) -> Fields:
     name = str(first_of(function, "name", "toolName") or str(part.get("type") or "").rpartition("_call")[0])
     found: Fields = {
         "type": "toolCall",
-        "id": str(first_of(part, "call_id", "toolCallId", "tool_call_id", "id") or ""),
+        "id": str(first_of(part, "call_id", "callId", "toolCallId", "tool_call_id", "id") or ""),
         "name": name,
         "arguments": decoded_arguments(arguments if arguments is not None else {}),
     }
@@ -276,6 +286,8 @@ def call_block(part: Fields) -> Fields:
 
 def result_block(call_id: str, name: str, text: str, source: Fields) -> Fields:
     stated = says_failed(source)
+    if stated is None and (stated := says_failed(decoded_object(text))) is not None:
+        text = text_of_result(text)
     found: Fields = {
         "type": "result",
         "toolCallId": call_id,

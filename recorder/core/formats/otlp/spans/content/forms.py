@@ -24,6 +24,7 @@ from recorder.core.records import Json
 _ESCAPES = 3  # times that JSON may be within JSON
 _DEPTH = 8  # objects around messages
 _ROLES = frozenset(("human", "user", "ai", "assistant", "model", "system", "developer", "tool", "function"))
+_CONTENTS = ("content", "contents", "text")
 # Fields that hold the messages of a request or a response, or a text, the first one that is there.
 _INNER = (
     *("messages", "contents", "generations", "choices", "candidates", "output", "message", "input", "prompt"),
@@ -47,6 +48,12 @@ def messages_in(value: Json, role: str) -> list[Fields]:
     """Return the messages in a value as objects with a role; `role` is that of a plain text."""
     found = list(_messages(opened(value), role, 0))
     return [] if found == [{"role": role, "content": ""}] else found
+
+
+def plain_role(named: Json) -> str:
+    """Return the name of a role, also of an enum (`Role.USER`, `ROLE_USER`) or a class (`AIMessageChunk`)."""
+    name = str(named).rpartition(".")[2].removesuffix("Chunk").removesuffix("Message")
+    return name.lower().removeprefix("role_")
 
 
 def has_parts(value: Json) -> bool:
@@ -172,6 +179,8 @@ def _message_of(value: Fields, role: str) -> Fields | None:
         return data | {"role": value["type"]}
     if _is_message(value):
         return value if "role" in value else value | {"role": value["type"]}
+    if isinstance(value.get("parts"), list):  # Gemini's instructions
+        return value | {"role": role}
     return value if is_item(value) else None
 
 
@@ -219,4 +228,4 @@ def _is_message(value: Json) -> bool:
 def _is_typed(value: Fields) -> bool:
     """Return whether the type of an object is its role, or a class such as AutoGen's `UserMessage`."""
     kind = value.get("type")
-    return isinstance(kind, str) and "content" in value and kind.removesuffix("Message").lower() in _ROLES
+    return isinstance(kind, str) and not value.keys().isdisjoint(_CONTENTS) and plain_role(kind) in _ROLES

@@ -21,16 +21,24 @@ CALLS = frozenset((  # types of calls that the program runs,
 ))  # fmt: skip
 RESULTS = frozenset((  # and of their results
     *("tool_call_response", "tool-result", "tool_result", "function_call_output", "custom_tool_call_output"),
-    *("local_shell_call_output", "computer_call_output", "shell_call_output", "apply_patch_call_output"),
+    *("function_result", "local_shell_call_output"),
+    *("computer_call_output", "shell_call_output", "apply_patch_call_output"),
 ))  # fmt: skip
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _KIND_CHARS = 100  # of a type
 _ITEMS = ("reasoning", "function_call", "custom_tool_call")
 _MARKS = ("providerExecuted", "provider_executed", "builtin")  # of the Vercel AI SDK, pydantic-ai
 _FAILED = frozenset(("failed", "error", "incomplete"))
-_IDS = ("tool_use_id", "tool_call_id", "toolCallId", "call_id", "id")
+_IDS = ("tool_use_id", "tool_call_id", "toolCallId", "call_id", "callId", "id")
 _ARGUMENTS = ("arguments", "args", "input", "action")
 _OUTPUTS = ("output", "outputs", "content", "results", "result", "response", "error")
 _ABOUT = ("type", "id", "name", "status", "call_id", *_OUTPUTS)  # fields of a call that are no arguments
+
+
+def kind_of_part(part: Fields) -> str:
+    """Return the type of a part; some write it as `toolCall`, or as `$type`."""
+    kind = str(part.get("type") or part.get("$type") or "")[: _KIND_CHARS + 1]
+    return kind if kind.islower() else _CAMEL.sub("_", kind).lower()
 
 
 def is_item(value: Fields) -> bool:
@@ -49,7 +57,7 @@ def parts_of(part: Json) -> list[Json]:
     """Return a part, or the call and the result that it is in a provider's form."""
     if not isinstance(part, dict):
         return [part]
-    kind = str(part.get("type") or "")
+    kind = kind_of_part(part)
     if (found := _of_gemini(part)) is not None:
         return [found]
     if any(part.get(mark) is True for mark in _MARKS):

@@ -26,7 +26,7 @@ from recorder.core.formats.otlp.spans.content.blocks import (
     text_of_result,
 )
 from recorder.core.formats.otlp.spans.content.call_messages import Messages, blocks_of_answer
-from recorder.core.formats.otlp.spans.content.forms import has_parts, messages_in, opened
+from recorder.core.formats.otlp.spans.content.forms import has_parts, messages_in, opened, plain_role
 from recorder.core.formats.otlp.spans.content.hosted_calls import (
     first_of,
     is_item,
@@ -48,10 +48,15 @@ _ROLES = {
     "ai": "assistant",
     "assistant": "assistant",
     "model": "assistant",
+    "chatbot": "assistant",  # Cohere
+    "bot": "assistant",
+    "agent": "assistant",
     "system": "system",
     "developer": "system",
     "tool": "toolResult",
     "function": "toolResult",
+    "toolresult": "toolResult",
+    "tool_result": "toolResult",
 }
 
 
@@ -132,8 +137,7 @@ def _messages(value: Json) -> list[Fields]:
         return []
     if is_item(value):
         return _response_item(value)
-    named = str(value.get("role") or value.get("type"))
-    role = _ROLES.get(named) or _ROLES.get(named.removesuffix("Message").lower(), "user")
+    role = _ROLES.get(plain_role(value.get("role") or value.get("type")), "user")
     parts = blocks_of(value)
     results = [part for part in parts if part["type"] == "result"]
     rest = [without_mark(part) for part in parts if part["type"] != "result"]

@@ -333,21 +333,3 @@ def test_python_that_holds_no_message_stays_text(text):
     ends = of_type([span(CALL | {"gen_ai.prompt": text, "gen_ai.completion": text})], "MessageEnd")
 
     assert [end["message"]["content"][0]["text"] for end in ends] == [text, text]
-
-
-@pytest.mark.parametrize(("text", "blocks"), [
-    ("<think>\nHm.\n</think>\n\nRain.", [("thinking", "Hm."), ("text", "Rain.")]),
-    ("<thinking>Hm.</thinking>Rain.", [("thinking", "Hm."), ("text", "Rain.")]),
-    ("[THINK]Hm.[/THINK]Rain.", [("thinking", "Hm."), ("text", "Rain.")]),
-    ("Hm.\n</think>\n\nRain.", [("thinking", "Hm."), ("text", "Rain.")]),
-    ("<think>Hm", [("thinking", "Hm")]),
-    ("<think>\n\n</think>\n\nRain.", [("text", "Rain.")]),
-    ("Write <think>Hm.</think> first.", [("text", "Write <think>Hm.</think> first.")]),
-    ("`</think>` ends it.", [("text", "`</think>` ends it.")]),
-])  # fmt: skip
-@pytest.mark.parametrize("name", ["gen_ai.completion.0.content", "gen_ai.completion", "ai.response.text"])
-def test_thoughts_between_tags_at_the_start_of_an_answer_are_thinking(name, text, blocks):
-    [end] = of_type([span(CALL | {name: text})], "MessageEnd")
-
-    content = end["message"]["content"]
-    assert [(block["type"], block[block["type"]]) for block in content] == blocks
