@@ -37,9 +37,13 @@ _OPERATIONS: dict[str, Kind] = {
         ("acompletion", "atext_completion", "responses", "aresponses", "anthropic_messages"), "model"
     ),
     **dict.fromkeys(("chat.completions", "chat_completion", "chat_completions", "text.completions"), "model"),
-    **dict.fromkeys(("execute_tool", "tool_call"), "tool"),
-    "invoke_agent": "agent",
+    **dict.fromkeys(("execute_tool", "tool_call", "tool", "call_tool", "run_tool", "invoke_tool"), "tool"),
+    **dict.fromkeys(("tool_execution", "execute_function", "function_call", "tool_use"), "tool"),
+    **dict.fromkeys(
+        ("invoke_agent", "run_agent", "agent", "agent_run", "execute_agent", "call_agent"), "agent"
+    ),
 }
+_WORD_ENDS = re.compile(r"[\s.:-]+")
 # Parts of the names of operations and kinds that are no model call, although they may name a model and usage:
 # those of runs always, the others unless the name ends as that of a call (`langchain.chat`).
 _OTHERS = re.compile(
@@ -51,7 +55,12 @@ _RUNS = re.compile(r"workflow|agent|task|step|cycle|framework|chain|span", re.IG
 _FIGURES = re.compile(r"usage|token|cost", re.IGNORECASE)
 _KINDS = (
     *("gen_ai.operation.name", "openinference.span.kind", "langfuse.observation.type", "langsmith.span.kind"),
-    *("traceloop.span.kind", "span.type", "llm.request.type", "spring.ai.kind", "ai.operationId"),
+    *("gen_ai.span.kind", "traceloop.span.kind", "span.type", "llm.request.type", "spring.ai.kind"),
+    "ai.operationId",
+)
+_TOOL = ("gen_ai.tool.name", "tool.name", "mcp.tool.name", "gen_ai.tool_name")
+_IS_TOOL = re.compile(
+    r"(?:gen_ai\.|mcp\.)?tool(?:\.call|_call)?\.(?:call_?)?(?:id|arg|input|result|output|response)"
 )
 _LANGFUSE: dict[str, Kind] = {"generation": "model", "agent": "agent", "tool": "tool"}
 _LANGSMITH: dict[str, Kind] = {"llm": "model", "tool": "tool"}
@@ -95,6 +104,13 @@ def looks_like_a_call(attributes: Fields, events: Sequence[tuple[str, Fields]]) 
     )
 
 
+def looks_like_a_tool(attributes: Fields) -> bool:
+    """Return whether a span of no kind is a tool call: it has a tool's name, and a call's id or content."""
+    if first_text(attributes, (*_KINDS, *MODEL_CALL)) or not first_text(attributes, _TOOL):
+        return False
+    return any(map(_IS_TOOL.match, attributes))
+
+
 def may_report_a_run(attributes: Fields) -> bool:
     """Return whether a frame may have the usage or the cost of what it ran: it is a run, or has no kind."""
     kinds = filter(None, (first_text(attributes, (name,)) for name in _KINDS))
@@ -103,21 +119,24 @@ def may_report_a_run(attributes: Fields) -> bool:
 
 def _kinds(name: str, scope: str, attributes: Fields) -> Iterator[Kind | None]:
     """Yield the kind that each convention gives a span; None where it gives none."""
-    yield _OPERATIONS.get(first_text(attributes, _OPERATION).lower())
-    yield _OPENINFERENCE.get(first_text(attributes, ("openinference.span.kind",)).upper())
+    operation = first_text(attributes, _OPERATION).lower()
+    yield _OPERATIONS.get(operation) or _OPERATIONS.get(_WORD_ENDS.sub("_", operation))
+    yield _OPENINFERENCE.get(first_text(attributes, ("openinference.span.kind", "gen_ai.span.kind")).upper())
     yield _vercel(name, attributes)
     yield _CLAUDE.get(first_text(attributes, ("span.type",)))
     yield _logfire(first_text(attributes, ("logfire.msg_template",)), scope)
     yield _PYDANTIC.get(name) if scope == "pydantic-ai" else None
-    yield _REQUESTS.get(first_text(attributes, ("llm.request.type",)))
-    yield _TRACELOOP.get(first_text(attributes, ("traceloop.span.kind",)))
+    yield _REQUESTS.get(first_text(attributes, ("llm.request.type",)).lower())
+    yield _TRACELOOP.get(first_text(attributes, ("traceloop.span.kind",)).lower())
     yield _LANGFUSE.get(first_text(attributes, ("langfuse.observation.type",)).lower())
     yield _LANGSMITH.get(first_text(attributes, ("langsmith.span.kind",)).lower())
     yield "tool" if first_text(attributes, ("spring.ai.kind",)) == "tool_call" else None
     yield "tool" if is_mcp(attributes) else None
     yield _LAMINAR.get(first_text(attributes, ("lmnr.span.type",)).upper())
     yield _MLFLOW.get(first_text(attributes, ("mlflow.spanType",)).strip('"').upper())
-    yield _BRAINTRUST.get(str(decoded_object(attributes.get("braintrust.span_attributes")).get("type")))
+    yield _BRAINTRUST.get(
+        str(decoded_object(attributes.get("braintrust.span_attributes")).get("type")).lower()
+    )
     yield _codex(name, attributes) if is_codex(scope) else None
 
 

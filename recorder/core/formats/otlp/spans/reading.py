@@ -29,7 +29,13 @@ from recorder.core.formats.otlp.spans.content.request import print_of, request_o
 from recorder.core.formats.otlp.spans.decisions import decision_of
 from recorder.core.formats.otlp.spans.digest import BY_WORDS, Digest, Item
 from recorder.core.formats.otlp.spans.haystack import with_genai_names
-from recorder.core.formats.otlp.spans.kinds import is_mcp, kind_of, looks_like_a_call, may_report_a_run
+from recorder.core.formats.otlp.spans.kinds import (
+    is_mcp,
+    kind_of,
+    looks_like_a_call,
+    looks_like_a_tool,
+    may_report_a_run,
+)
 from recorder.core.formats.otlp.spans.response_id import response_id
 from recorder.core.formats.otlp.spans.usage.cost import (
     cost_of_call_nano,
@@ -125,6 +131,8 @@ def _read_span(item: Item, body: Fields) -> None:
     digest.kind = kind_of(name, item.scope, item.attributes)
     if digest.kind == "frame" and looks_like_a_call(item.attributes, item.events):
         digest.kind, digest.is_guess = "model", True
+    elif digest.kind == "frame" and looks_like_a_tool(item.attributes):
+        digest.kind = "tool"
     # Gemini CLI sets success on failed tools, too.
     digest.is_ok = failures.is_success(object_field(body, "status")) and digest.runtime != "gemini-cli"
     digest.error = failures.of_span(object_field(body, "status"), item.attributes, item.events)

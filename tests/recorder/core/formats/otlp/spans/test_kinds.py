@@ -151,3 +151,25 @@ def test_the_operation_of_a_run_is_a_frame_around_calls(operation):
     found = events([span(run, to=3), span(CHAT | USAGE, number=2, parent=1, at=1, to=2)])
 
     assert [kind for kind, _ in found].count("TurnEnd") == 1
+
+
+@pytest.mark.parametrize(("attributes", "kind"), [
+    ({"gen_ai.operation.name": "run_agent"}, "agent"),
+    ({"gen_ai.operation.name": "Invoke Agent"}, "agent"),
+    ({"gen_ai.operation.name": "agent.run"}, "agent"),
+    ({"gen_ai.operation.name": "call_tool"}, "tool"),
+    ({"gen_ai.operation.name": "tool.execution"}, "tool"),
+    ({"gen_ai.operation.name": "create_agent"}, "frame"),
+    ({"gen_ai.span.kind": "LLM"}, "model"),  # Alibaba Cloud
+    ({"gen_ai.span.kind": "AGENT"}, "agent"),
+    ({"gen_ai.span.kind": "EMBEDDING"}, "frame"),
+    ({"traceloop.span.kind": "Tool"}, "tool"),
+    ({"llm.request.type": "CHAT"}, "model"),
+    ({"braintrust.span_attributes": '{"type": "LLM"}'}, "model"),
+    ({"gen_ai.tool.name": "read", "gen_ai.tool.call.id": "c1"}, "tool"),
+    ({"tool.name": "read", "tool.input": "{}"}, "tool"),
+    ({"gen_ai.tool.name": "read", "gen_ai.tool.type": "function"}, "frame"),
+    ({"gen_ai.tool.name": "read", "gen_ai.tool.call.id": "c1", "openinference.span.kind": "CHAIN"}, "frame"),
+])  # fmt: skip
+def test_the_kind_of_a_span(attributes, kind):
+    assert span(attributes).digest.kind == kind
