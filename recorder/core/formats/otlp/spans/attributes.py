@@ -28,6 +28,9 @@ _BRACKETS = "\"'<>()[]{}"
 # A template that was never filled in, or a UUID of zeros.
 _TEMPLATE = re.compile(r"\$\{[^\"]*\}|\{\{[^\"]*\}\}|\{[\w.]*\}|<%[^\"]*%>|0{8}(?:-0{4}){3}-0{12}")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.0*)?")
+_PRINTED = frozenset(
+    ("content", "choices", "usage")
+)  # a field of each object that is read of its fields alone
 ID_CHARS = 200  # of a session id, a call id, a name
 
 
@@ -156,8 +159,8 @@ def first_count(fields: Fields, names: tuple[str, ...]) -> int | None:
 def decoded(value: Json) -> Json:
     """Return the value of a JSON text, or of one that Python printed.
 
-    Another text, or one that is too large, stays a text. Fields without brackets around them are those of an
-    object if one is `content`, as of LangChain's messages and results of MCP.
+    Another text, or one that is too large, stays a text. So do objects that Python printed without brackets
+    around them, unless they are messages, results or responses.
     """
     if not isinstance(value, str) or has_more_values(value.encode(errors="replace"), EVENT_VALUES):
         return value
@@ -169,7 +172,7 @@ def decoded(value: Json) -> Json:
     except (ValueError, RecursionError):
         return value
     is_bare = bool(printed) and value.lstrip()[:1] not in ("{", "[", "(")
-    return value if is_bare and not (isinstance(found, dict) and "content" in found) else found
+    return value if is_bare and not (isinstance(found, dict) and found.keys() & _PRINTED) else found
 
 
 def decoded_arguments(value: Json) -> Json:

@@ -179,9 +179,13 @@ def _message_of(value: Fields, role: str) -> Fields | None:
         return data | {"role": value["type"]}
     if _is_message(value):
         return value if "role" in value else value | {"role": value["type"]}
-    if isinstance(value.get("parts"), list):  # Gemini's instructions
-        return value | {"role": role}
+    if isinstance(value.get("parts"), list) or ("content" in value and isinstance(_calls(value), list)):
+        return value | {"role": role}  # Gemini's instructions, and answers with nothing but what they say
     return value if is_item(value) else None
+
+
+def _calls(message: Fields) -> Json:
+    return message.get("tool_calls") or message.get("toolCalls")
 
 
 def _is_stored(value: Fields) -> bool:

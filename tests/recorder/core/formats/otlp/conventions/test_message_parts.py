@@ -43,6 +43,7 @@ def test_thoughts_beside_the_content_of_a_message_are_thinking(message):
     [
         {"toolCalls": [{"id": "c1", "name": "read", "arguments": {"path": "a"}}]},
         {"content": [{"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "a"}}]},
+        {"content": "", "tool_calls": [{"id": "c1", "name": "read", "args": {"path": "a"}}]},
         {"contents": [{"$type": "functionCall", "callId": "c1", "name": "read", "arguments": {"path": "a"}}]},
     ],
 )
@@ -106,3 +107,26 @@ def test_thoughts_between_tags_at_the_start_of_an_answer_are_thinking(name, text
 
     content = end["message"]["content"]
     assert [(block["type"], block[block["type"]]) for block in content] == blocks
+
+
+LANGCHAIN = (
+    "content='' tool_calls=[{'name': 'read', 'args': {'path': 'a'}, 'id': 'c1'}] usage={'input_tokens': 4}"
+)
+OPENAI = (
+    "ChatCompletion(choices=[Choice(message=ChatCompletionMessage(content=None, role='assistant', "
+    "tool_calls=[Call(id='c1', function=Function(arguments='{\"path\": \"a\"}', name='read'))]))], "
+    "usage=CompletionUsage(prompt_tokens=4))"
+)
+ANTHROPIC = (
+    "Message(content=[ToolUseBlock(id='c1', input={'path': 'a'}, name='read', type='tool_use')], "
+    "role='assistant', usage=Usage(input_tokens=4))"
+)
+
+
+@pytest.mark.parametrize("text", [LANGCHAIN, OPENAI, ANTHROPIC])
+def test_a_response_that_python_printed_has_calls_and_usage(text):
+    answer = span(CALL | {"gen_ai.completion": text})
+
+    call = {"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "a"}}
+    assert of_type([answer], "MessageEnd")[0]["message"]["content"] == [call]
+    assert of_type([answer], "TurnEnd")[0]["usage"]["input"] == 4
