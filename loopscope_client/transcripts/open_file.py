@@ -7,6 +7,7 @@ import os
 import stat
 import tempfile
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Protocol, cast
 
@@ -38,7 +39,7 @@ def opened(path: Path) -> BinaryIO:
 
 def zstd() -> bool:
     """Return whether this Python can read files packed with zstd."""
-    return _module() is not None
+    return zstd_module() is not None
 
 
 def _regular(path: Path) -> BinaryIO:
@@ -56,7 +57,8 @@ def _regular(path: Path) -> BinaryIO:
     return cast("BinaryIO", file)
 
 
-def _module() -> Any:
+@cache
+def zstd_module() -> Any:
     """Return the module that reads zstd: Python's own from 3.14 on, or a package; None without one."""
     for name in ("compression.zstd", "zstandard"):
         with suppress(ImportError):
@@ -77,7 +79,7 @@ def _decompressor(module: Any) -> _Decompressor:
 
 def _unpacked(file: BinaryIO) -> BinaryIO:
     """Return the content of a packed file. Raises NotReadable if it is damaged or out of proportion."""
-    module = _module()
+    module = zstd_module()
     if module is None:
         raise NotReadable("it is packed with zstd: `pip install zstandard`, or unpack it with `unzstd`")
     inner = _decompressor(module)

@@ -25,7 +25,8 @@ from recorder.ingest.auth import (
     is_producer,
 )
 from recorder.ingest.commit.submit import submit
-from recorder.ingest.http.request import admitted, inflated, read_body
+from recorder.ingest.http.content_encoding import inflated
+from recorder.ingest.http.request import admitted, read_body
 from recorder.ingest.http.response import (
     JSON,
     Fault,

@@ -1,8 +1,6 @@
-"""The request of an HTTP endpoint: its token, and its body with limits before and after it is inflated."""
+"""The request of an HTTP endpoint: its token, and its body within limits."""
 
 from __future__ import annotations
-
-import zlib
 
 from django.conf import settings
 
@@ -10,13 +8,6 @@ from recorder.asgi.scope import Receive, header
 from recorder.ingest.auth import Archived, Grant, NoToken, WrongScope, authenticate
 from recorder.ingest.http.response import Fault, Gone, too_large
 from recorder.ingest.limits import rate_limit
-from recorder.ingest.limits.decoding import Hold, uncounted
-
-WINDOWS = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}  # of zlib, by content encoding
-CHUNK = 64 * 1024  # gzip is inflated by so many bytes: what follows a member is copied, and a chunk at most
-MEMBERS = 64  # of one gzip body; each costs an inflater of 40 kB
-RATIO = 250  # an inflated body is at most so many times longer than it was sent,
-RATIO_FROM = 1024 * 1024  # if it is longer than this
 
 
 async def admitted(headers: list[tuple[bytes, bytes]]) -> Grant:
@@ -55,36 +46,3 @@ async def read_body(headers: list[tuple[bytes, bytes]], receive: Receive) -> byt
         parts.append(part)
         if not message.get("more_body"):
             return b"".join(parts)
-
-
-def inflated(body: bytes, limit: int, hold: Hold = uncounted, encoding: str = "gzip") -> bytes:
-    """Return what a body of an encoding of `WINDOWS` holds, in time linear to the bytes sent and returned.
-
-    `hold` is called with the size of each part.
-
-    Raises:
-        Fault: 413 for more than `limit` bytes or a ratio above `RATIO`; 400 for more than `MEMBERS` members
-            or a body that is not so encoded.
-    """
-    limit = min(limit, max(RATIO_FROM, RATIO * len(body)))
-    parts: list[bytes] = []
-    left, members, member = limit + 1, 1, zlib.decompressobj(WINDOWS[encoding])
-    for start in range(0, len(body), CHUNK):
-        rest = body[start : start + CHUNK]
-        while rest:
-            if member.eof:
-                members, member = members + 1, zlib.decompressobj(WINDOWS[encoding])
-            if members > MEMBERS:
-                raise Fault(400, "bad_encoding", f"a {encoding} body has at most {MEMBERS} members")
-            try:
-                parts.append(member.decompress(rest, left))
-            except zlib.error:
-                raise Fault(400, "bad_encoding", f"the body is not {encoding}") from None
-            hold(len(parts[-1]))
-            left -= len(parts[-1])
-            if left <= 0:  # else all of `rest` was read, or its member ended
-                raise Fault(413, "too_large", f"this body may have at most {limit} bytes after {encoding}")
-            rest = member.unused_data
-    if body and not member.eof:
-        raise Fault(400, "bad_encoding", f"the {encoding} body ends too early")
-    return b"".join(parts)

@@ -20,7 +20,8 @@ from recorder.ingest import metrics
 from recorder.ingest.auth import Grant
 from recorder.ingest.commit.span_backlog import PRODUCER
 from recorder.ingest.commit.submit import submit
-from recorder.ingest.http.request import WINDOWS, admitted, inflated, read_body
+from recorder.ingest.http.content_encoding import ZSTD, encodings, inflated
+from recorder.ingest.http.request import admitted, read_body
 from recorder.ingest.http.response import JSON, Fault, Gone, note_fault, refused_by, send_content
 from recorder.ingest.limits import rate_limit
 from recorder.ingest.limits.decoding import Hold, decoding
@@ -32,6 +33,7 @@ log = logging.getLogger(__name__)
 
 PROTOBUF = "application/x-protobuf"
 GRPC = "application/grpc"
+IDENTITY = "identity"  # no content encoding
 UNIMPLEMENTED = 12  # of google.rpc.Code
 GRPC_MESSAGE = "OTLP/gRPC is not spoken here; set the protocol to http/protobuf and the path to /v1/"
 SIGNALS: tuple[Signal, ...] = ("traces", "logs", "metrics")
@@ -149,10 +151,12 @@ async def _take(scope: Scope, receive: Receive, signal: Signal, *, is_json: bool
 def _encoding(headers: list[tuple[bytes, bytes]], *, is_json: bool) -> str:
     if not is_json and _media(headers) != PROTOBUF:
         raise Fault(415, "bad_media_type", f"send {PROTOBUF} or {JSON}")
-    encoding = (header(headers, b"content-encoding") or "identity").lower()
-    if encoding not in ("identity", *WINDOWS):
-        text = "send gzip, deflate or no content encoding"
-        raise Fault(415, "bad_encoding", text, accept_encoding=", ".join(WINDOWS))
+    encoding = (header(headers, b"content-encoding") or IDENTITY).lower()
+    known = encodings()
+    if encoding not in (IDENTITY, *known):
+        text = f"send {', '.join(known)} or no content encoding"
+        missing = "; for zstd `loopscope[zstd]` has to be installed" if encoding == ZSTD else ""
+        raise Fault(415, "bad_encoding", text + missing, accept_encoding=", ".join(known))
     return encoding
 
 
@@ -161,11 +165,9 @@ def _read(
 ) -> tuple[list[bytes], bool]:
     """Return the lines of a body, and whether none of them can be rejected. Raises Fault or Busy."""
     bounds = _bounds(hold)
-    content = (
-        inflated(body, settings.LOOPSCOPE_LIMITS["inflated_bytes"], hold, encoding)
-        if encoding in WINDOWS
-        else body
-    )
+    content = body
+    if encoding != IDENTITY:
+        content = inflated(body, settings.LOOPSCOPE_LIMITS["inflated_bytes"], hold, encoding)
     try:
         lines, have_ids = bodies.lines_of(signal, content, is_json=is_json, bounds=bounds)
     except Unreadable as error:

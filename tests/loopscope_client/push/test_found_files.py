@@ -45,7 +45,7 @@ def test_a_session_that_is_moved_to_the_archive_has_the_same_producer(tmp_path):
 
 
 def test_packed_files_are_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(open_file, "_module", lambda: None)
+    monkeypatch.setattr(open_file, "zstd_module", lambda: None)
     (tmp_path / "rollout-1.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd")
     (tmp_path / "rollout-2.jsonl.gz").write_bytes(gzip.compress(line("codex", 0)))
     every, skipped = found("codex", tmp_path)
@@ -92,7 +92,7 @@ class Zstd:
     ],
 )
 def test_packed_files_are_read_where_python_can(tmp_path, monkeypatch, packed, why):
-    monkeypatch.setattr(open_file, "_module", Zstd)
+    monkeypatch.setattr(open_file, "zstd_module", Zstd)
     monkeypatch.setattr(files, "zstd", lambda: True)
     (tmp_path / "rollout-1.jsonl.zst").write_bytes(packed)
     (tmp_path / "rollout-2.jsonl").write_bytes(b"{}\n")
@@ -107,7 +107,7 @@ def test_packed_files_are_read_where_python_can(tmp_path, monkeypatch, packed, w
 
 def test_a_packed_file_is_unpacked_once_for_all_its_batches(tmp_path, monkeypatch):
     unpacked, unpack = [], open_file._unpacked
-    monkeypatch.setattr(open_file, "_module", Zstd)
+    monkeypatch.setattr(open_file, "zstd_module", Zstd)
     monkeypatch.setattr(open_file, "_unpacked", lambda file: unpacked.append(file) or unpack(file))
     monkeypatch.setattr(streams, "BATCH_LINES", 2)
     (tmp_path / "rollout-1.jsonl.zst").write_bytes(b"{}\n" * 5 + b"!")

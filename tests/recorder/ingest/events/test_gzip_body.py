@@ -11,7 +11,7 @@ from asgiref.testing import ApplicationCommunicator
 
 from dashboard.asgi import application
 from recorder.ingest.events import endpoint as http
-from recorder.ingest.http.request import CHUNK, MEMBERS, RATIO, RATIO_FROM, inflated
+from recorder.ingest.http.content_encoding import CHUNK, MEMBERS, RATIO, RATIO_FROM, inflated
 from recorder.ingest.http.response import Fault
 from recorder.journal.batch import lines_of
 from recorder.models import JournalEvent
