@@ -249,6 +249,7 @@ SETTINGS = {
     "seed": (),
     "frequency_penalty": (),
     "presence_penalty": (),
+    "thinking_level": ("reasoning.level", "reasoning_level", "reasoning_effort"),
 }
 SETTINGS_JSON = (
     "llm.invocation_parameters",  # OI

@@ -46,6 +46,9 @@ def test_the_limit_of_the_output_has_one_name(name):
         ("ai.settings.topP", 0.5, {"top_p": 0.5}),
         ("ai.settings.frequencyPenalty", 1, {"frequency_penalty": 1}),
         ("ai.settings.maxRetries", 2, {}),
+        ("gen_ai.request.reasoning.level", "high", {"thinking_level": "high"}),
+        ("llm.invocation_parameters", '{"reasoning_effort": "low"}', {"thinking_level": "low"}),
+        ("gen_ai.request.previous_response.id", "resp_1", {}),
     ],
 )
 def test_settings_are_read_from_attributes(name, value, wanted):
