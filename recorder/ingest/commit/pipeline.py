@@ -6,7 +6,7 @@ Both endpoints (HTTP and WebSocket), the importers and the demo record through `
 2. parse: each line becomes an event, or an error that rejects this line only;
 3. append: the journal assigns ids, drops duplicates and stores each masked line byte for byte;
 4. reduce: the recorder, a pure state machine, turns events into changes of records;
-5. store: the changed records are written, and the sums of the cost roll-ups with them;
+5. store: the changed records are written, with the sums of the cost roll-ups, then reported evaluations;
 6. commit: steps 3 to 5 are one transaction, so the tables always equal a replay of the journal;
 7. publish: after the commit, subscribers get the ids of the changed records (an invalidation).
 
@@ -49,8 +49,10 @@ from recorder.journal.batch import (
     lines_of,
 )
 from recorder.journal.identity import masked
+from recorder.journal.spans.evaluations import PlacedEvaluation
 from recorder.masking.masker import Masker
 from recorder.masking.project_rules import masker_of
+from recorder.notes import evaluations
 from recorder.projection import store
 from recorder.projection.state_cache import StateCache
 from recorder.pubsub import invalidation
@@ -80,10 +82,7 @@ def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answe
 
     Raises: Busy or StoreError; nothing is stored then.
     """
-    parts: dict[int, list[tuple[int, Batch]]] = {}  # by project: index of the batch, and a part of it
-    for index in sorted(range(len(batches)), key=lambda index: batches[index].project):
-        group = parts.setdefault(batches[index].project, [])
-        group += [(index, part) for part in batches[index].parts(PORTION_BYTES)]
+    parts = _by_project(batches)
     answers: dict[int, Answer] = {}
     try:
         maskers = {project: masker_of(project) for project in parts}
@@ -96,18 +95,30 @@ def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answe
             reads = iter(list(reads))
         with transaction.atomic():
             cache = StateCache()
+            placed: dict[int, list[PlacedEvaluation]] = {}
             for project, project_parts in parts.items():
                 work = _Work(maskers[project], project, [part for _, part in project_parts], cache)
+                placed[project] = work.journal.spans.evaluations
                 project_answers, touched = work.record(islice(reads, len(project_parts)))
                 for (index, _), answer in zip(project_parts, project_answers, strict=True):
                     answers[index] = _joined(answers.get(index), answer)
                 transaction.on_commit(partial(invalidation.publish, touched))
+            evaluations.write_all(placed)
             span_backlog.delete([batch.waited for batch in batches if batch.waited])
             cache.keep_on_commit()
     except STORE_ERRORS as error:
         raise_as_store_error(error)
         raise
     return [answers[index] for index in range(len(batches))]
+
+
+def _by_project(batches: Sequence[Batch]) -> dict[int, list[tuple[int, Batch]]]:
+    """Return the parts of batches by project, each with the index of its batch."""
+    parts: dict[int, list[tuple[int, Batch]]] = {}
+    for index in sorted(range(len(batches)), key=lambda index: batches[index].project):
+        group = parts.setdefault(batches[index].project, [])
+        group += [(index, part) for part in batches[index].parts(PORTION_BYTES)]
+    return parts
 
 
 class _Work:

@@ -26,6 +26,7 @@ from recorder.core.formats.otlp.unit import Unit
 from recorder.database import sql
 from recorder.journal.spans import marks
 from recorder.journal.spans.conflicts import SpanConflicts
+from recorder.journal.spans.evaluations import PlacedEvaluation, newly_placed
 from recorder.journal.spans.reported_calls import ReportedCalls
 from recorder.journal.spans.transcript_times import TranscriptTimes, session_key
 from recorder.journal.spans.without_record import SETS, AttributeNames, type_of
@@ -73,6 +74,7 @@ class SpanReader:
         self._conflicts = SpanConflicts()
         self._covered: set[int] = set()  # units that a transcript changed
         self._names = AttributeNames()
+        self.evaluations: list[PlacedEvaluation] = []
 
     def read(
         self,
@@ -134,6 +136,7 @@ class SpanReader:
         unit = self._units[pk].unit
         before = unit.trees
         events = unit.new_events(content, self._times.covers)
+        self.evaluations += newly_placed(unit, content)
         if unit.trees != before:
             trees = {(session_key(runtime, session), start) for runtime, session, start in unit.trees}
             self._times.write_trees(pk, trees)

@@ -17,6 +17,7 @@ LOOKED_AT = {
     "AROUND_MAX": "calls of one moment with equal figures",
     "CHILDREN_MAX": "calls that started one kind of sub-agent before another",
     "DEPTH_MAX": "spans above one for the root of its trace",
+    "EVALUATIONS_MAX": "evaluations of one span",
     "HANDING_MAX": "loops of a trace that hand over",
     "NEAR_MAX": "texts of a session before",
     "NOTES_MAX": "log records of one tool call",

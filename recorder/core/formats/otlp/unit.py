@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import cast
+from typing import NamedTuple, cast
 
 from recorder.core.events.fields import is_id
 from recorder.core.formats.base import Fields
@@ -59,6 +59,14 @@ def _nothing(_runtime: str, _session: str, _start: int) -> bool:
     return False
 
 
+class Place(NamedTuple):
+    """What an evaluation is about: a session, a loop of it or, from 0 on, a turn."""
+
+    session: str
+    loop: str = ""
+    turn: int | None = None
+
+
 class Unit:
     """The digests of a unit by key, and what was recorded for its loops."""
 
@@ -67,7 +75,7 @@ class Unit:
         self.digests: dict[str, Digest] = {}
         for each in cast("list[Fields]", stored.get("spans") or []):
             digest = Digest.load(each)
-            self.digests[_key(digest)] = digest
+            self.digests[digest.key] = digest
         self.recorded = {
             key: RecordedLoop(**cast("dict[str, object]", each))  # type: ignore[arg-type]
             for key, each in cast("dict[str, Fields]", stored.get("recorded") or {}).items()
@@ -75,7 +83,12 @@ class Unit:
         # Sessions of the loops that a transcript covers, by loop.
         self.covered = cast("dict[str, str]", stored.get("covered") or {})
         self.is_silent = bool(stored.get("silent"))
+        # Places of the evaluations, by key and number of their line.
+        self._placed = {
+            key: Place(*each) for key, each in cast("dict[str, Place]", stored.get("placed") or {}).items()
+        }
         self._loops: dict[str, str] = {}  # by key of a span: the loop that it belongs to
+        self._turns: dict[str, int] = {}  # by key of a span of a model call: the index of its turn
 
     @property
     def state(self) -> Json:
@@ -85,6 +98,8 @@ class Unit:
         state: Fields = {"spans": spans, "recorded": cast("Json", recorded)}
         if self.covered:
             state["covered"] = cast("Json", self.covered)
+        if self._placed:
+            state["placed"] = cast("Json", self._placed)
         return state | ({"silent": True} if self.is_silent else {})
 
     @property
@@ -108,16 +123,16 @@ class Unit:
 
         Of two states of a span the one that ends later counts, or has more, in whichever order they come.
         """
-        key = _key(digest)
+        key = digest.key
         before = self.digests.get(key)
         if digest.kind != "noise" and (len(self.digests) < SPANS_MAX or before is not None):
-            is_older = before is not None and _state_of(before) > _state_of(digest)
+            is_older = before is not None and before.progress > digest.progress
             self.digests[key] = before if before is not None and is_older else digest
             self.is_silent = False
 
     def recorded_state(self, digest: Digest) -> Digest | None:
         """Return the state of a span that counts so far."""
-        return self.digests.get(_key(digest))
+        return self.digests.get(digest.key)
 
     def absorb(self, other: Unit) -> None:
         """Take over the spans of another unit, and the events recorded for them."""
@@ -125,11 +140,31 @@ class Unit:
         for key, recorded in other.recorded.items():
             self.recorded.setdefault(key, recorded)
         self.covered = other.covered | self.covered
+        self._placed = other._placed | self._placed
 
     def loop_of(self, digest: Digest) -> str | None:
         """Return the loop of a span, after `new_events`; a frame belongs to the main loop of its trace."""
-        loop = self._loops.get(_key(digest), digest.trace)
+        loop = self._loops.get(digest.key, digest.trace)
         return loop if loop in self.recorded else None
+
+    def newly_placed(self) -> Iterator[tuple[Digest, Place, bool]]:
+        """Yield, after `new_events`, lines with evaluations of another place than before; note these."""
+        for digest in self.digests.values():
+            place = self._place(digest) if digest.evaluations else None
+            key = f"{digest.key} {digest.evaluations}"  # a later state of a span may have more
+            if place is not None and place != (before := self._placed.get(key)):
+                self._placed[key] = place
+                yield digest, place, before is not None
+
+    def _place(self, digest: Digest) -> Place | None:
+        """Return what a line is about; None if it has no session yet."""
+        span = f"{digest.trace} {digest.id}"
+        if span in self._loops:
+            loop = self._loops[span]
+            return Place(self.recorded[loop].session, loop, self._turns.get(span))
+        # A record of another program may name the session alone, which has no spans in this unit.
+        session = self.session or ("" if digest.trace else digest.session)
+        return Place(session) if session else None
 
     def new_events(self, read: ReadLine, covers: Covers = _nothing) -> list[Fields]:
         """Return the events that make the records those of all spans so far."""
@@ -164,13 +199,17 @@ class Unit:
             found = prints[plan.key], sessions[plan.key], root, self.recorded.get(plan.key)
             self.recorded[plan.key] = recorded_loop(plan, entries, *found)
         events += self._links(plans, sessions)
-        self._loops = {_key(span): plan.key for plan in plans for span in _spans_of(plan)}
+        self._note_spans(plans)
         gone = moved | {key: self.recorded.pop(key) for key in self.recorded.keys() - outlines.keys()}
         main = sessions[all_plans[0].key] if all_plans else "otlp"
         for key in sorted(gone):
             moved_to = sessions.get(key, main)
             events.append(withdrawal(key, gone[key]) | {"is_gone": True, "moved_to": moved_to})
         return events + self._cover(list(covered.values()), sessions)
+
+    def _note_spans(self, plans: Sequence[LoopPlan]) -> None:
+        self._loops = {span.key: plan.key for plan in plans for span in _spans_of(plan)}
+        self._turns = {span.key: at for plan in plans for span, at in plan.spans_of_turns()}
 
     def _continued(self, loop: str, entries: Sequence[Entry], read: ReadLine) -> Iterator[Fields]:
         """Yield the events of a loop behind those that are recorded."""
@@ -245,7 +284,7 @@ class Unit:
         `of_trace` has the keys of the spans that name a session.
         """
         own = [span for plan in plans for span in _spans_of(plan)]
-        keys = dict.fromkeys(_key(span) for span in own)
+        keys = dict.fromkeys(span.key for span in own)
         for trace in dict.fromkeys(span.trace for span in own if span.trace):
             keys |= dict.fromkeys(of_trace.get(trace, ()))
         known = (self.digests[key] for key in keys if key in self.digests)
@@ -309,19 +348,3 @@ def _spans_of(plan: LoopPlan) -> Iterable[Digest]:
 
 def _traces_of(plan: LoopPlan) -> Iterable[str]:
     return (span.trace for span in _spans_of(plan) if span.trace)
-
-
-def _key(digest: Digest) -> str:
-    if digest.is_log:
-        return f"log {digest.print}"
-    return f"{digest.trace} {digest.id}"
-
-
-def _state_of(digest: Digest) -> tuple[int, int, int, str]:
-    """Return the sort key of the states in which a span was sent; the newest is largest.
-
-    Tokens of a stream grow. States that are alike in all this are sorted by their fingerprint.
-    """
-    parts = (digest.usage, digest.finish, digest.error, digest.answer, digest.response, digest.has_text)
-    tokens = digest.usage["total_in"] + digest.usage["output"] if digest.usage is not None else 0
-    return digest.end, sum(map(bool, parts)), tokens, digest.print

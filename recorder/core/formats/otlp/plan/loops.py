@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from recorder.core.formats.otlp.plan.calls import Call
@@ -74,6 +75,11 @@ class LoopPlan:
     def all_spans(self) -> list[Digest]:
         """Return its model calls and tools, without the agent."""
         return [*(call.span for call in self.calls), *self.spans]
+
+    def spans_of_turns(self) -> Iterator[tuple[Digest, int]]:
+        """Yield the spans and log records of its model calls, each with the index of its turn."""
+        for at, turn in enumerate(self.turns):
+            yield from ((span, at) for call in (*turn.attempts, turn.call) for span in call.sources)
 
     @property
     def tools(self) -> list[ToolUse]:

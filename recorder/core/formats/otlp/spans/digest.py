@@ -79,6 +79,7 @@ class Digest:
     tries: int = 0  # of a model call: how often it was sent
     # Of a model call: the provider shortened the context. Of a frame of our own export: it is a compaction.
     compacted: bool = False
+    evaluations: int = 0  # that it reports
 
     @property
     def home(self) -> str:
@@ -93,6 +94,21 @@ class Digest:
     def reports_figures(self) -> bool:
         """Return whether it has usage or a cost."""
         return self.usage is not None or self.cost_nano >= 0
+
+    @property
+    def key(self) -> str:
+        """Return what a span or log record is known by within its unit."""
+        return f"log {self.print}" if self.is_log else f"{self.trace} {self.id}"
+
+    @property
+    def progress(self) -> tuple[int, int, int, str]:
+        """Return the sort key of the states in which a span was sent; the newest is largest.
+
+        Tokens of a stream grow. States that are alike in all this are sorted by their fingerprint.
+        """
+        parts = (self.usage, self.finish, self.error, self.answer, self.response, self.has_text)
+        tokens = self.usage["total_in"] + self.usage["output"] if self.usage is not None else 0
+        return self.end, sum(map(bool, parts)) + self.evaluations, tokens, self.print
 
     @property
     def emitter(self) -> str:

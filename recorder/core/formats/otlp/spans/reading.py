@@ -25,6 +25,7 @@ from recorder.core.formats.otlp.spans.attributes import (
 )
 from recorder.core.formats.otlp.spans.content import history
 from recorder.core.formats.otlp.spans.content import tools as tool_content
+from recorder.core.formats.otlp.spans.content.evaluations import number_of
 from recorder.core.formats.otlp.spans.content.request import print_of, request_of
 from recorder.core.formats.otlp.spans.decisions import decision_of
 from recorder.core.formats.otlp.spans.digest import BY_WORDS, Digest, Item
@@ -136,6 +137,7 @@ def _read_span(item: Item, body: Fields) -> None:
     # Gemini CLI sets success on failed tools, too.
     digest.is_ok = failures.is_success(object_field(body, "status")) and digest.runtime != "gemini-cli"
     digest.error = failures.of_span(object_field(body, "status"), item.attributes, item.events)
+    digest.evaluations = number_of("", item.events)
     _describe(item, name)
     _read_export(digest, item.attributes)
 
@@ -168,6 +170,7 @@ def _read_record(item: Item, body: Fields) -> None:
     digest.cost_nano = record_cost_nano(attributes)
     digest.error = digest.error or failures.of_record(event, attributes)
     log_records.describe(digest, attributes)
+    digest.evaluations = number_of(event, ())
     if digest.is_message:
         sent = plain(body.get("body"))
         text: Fields = {_TEXT_OF.get(digest.name, "content"): sent} if isinstance(sent, str) else {}

@@ -1,0 +1,180 @@
+"""Writes the evaluations that telemetry reports: a score where the project defines one, else a note.
+
+A definition takes an evaluation by its name, in which `_` stands for what no name of a score may have: a
+number its value, a category its label, yes or no a label such as `pass`, or a value of 1 or 0. An evaluation
+is written once, whatever is sent again; if later spans show that it is about something else, it moves there.
+One that was deleted stays so. It mentions nobody, as its text is often that of a model.
+
+Cost: a fixed number of queries for each evaluation, and five for all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+
+from django.db import transaction
+from django.utils import timezone
+
+from recorder.core.content.text import clean
+from recorder.core.formats.otlp.spans.attributes import moment
+from recorder.core.formats.otlp.spans.content.evaluations import Evaluation
+from recorder.journal.spans.evaluations import PlacedEvaluation
+from recorder.models import LoopRecord, Note, ScoreDefinition, Session, Turn
+from recorder.notes import definitions, search
+from recorder.notes.definitions import Value
+from recorder.notes.errors import Refused
+from recorder.notes.targets import Target
+from recorder.notes.write import AUTHOR_CHARS
+from recorder.pubsub import invalidation
+from recorder.pubsub.invalidation import Invalidation
+
+_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+_YES = {"pass": True, "true": True, "yes": True, "fail": False, "false": False, "no": False}
+_PLACE = ("target", "session_id", "loop_id", "run", "loop", "turn", "group", "event")
+
+
+def write_all(by_project: Mapping[int, Sequence[PlacedEvaluation]]) -> None:
+    """Write evaluations in the transaction of their lines, whose records are written.
+
+    All projects of the transaction are locked by then: the search index has one lock for all.
+    """
+    for project, found in by_project.items():
+        if found:
+            _write(project, found)
+
+
+def _write(project: int, found: Sequence[PlacedEvaluation]) -> None:
+    by_key = {_key(each): each for each in found}  # of several places the last one counts
+    new = {_key(each) for each in found if not each.has_moved}
+    written = {note.key: note for note in Note.objects.filter(project=project, key__in=list(by_key))}
+    places = _Places(project, list(by_key.values()))
+    scores = _Scores(project)
+    changed: list[Note] = []
+    for key, placed in by_key.items():
+        target, note = places.target(placed), written.get(key)
+        if target is None or (note is None and key not in new):
+            continue
+        if note is None:
+            note = scores.note(placed, target)
+            note.key = key
+        elif all(getattr(note, name) == getattr(target, name) for name in _PLACE[1:-1]):
+            continue
+        else:
+            search.forget_note(note)
+            for name in _PLACE:
+                setattr(note, name, getattr(target, name))
+        note.save()
+        search.index_note(note)
+        changed.append(note)
+    if changed:
+        transaction.on_commit(partial(invalidation.publish, places.touched(changed)))
+
+
+class _Places:
+    """The records that evaluations are about. Three queries."""
+
+    def __init__(self, project: int, found: Collection[PlacedEvaluation]) -> None:
+        self._project = project
+        names = {placed.place.session for placed in found}
+        sessions = Session.objects.filter(project=project, session_id__in=names)
+        self._sessions = dict(sessions.values_list("session_id", "pk"))
+        loops = LoopRecord.objects.filter(
+            session__in=self._sessions.values(), loop_id__in={placed.place.loop for placed in found}
+        ).order_by("run")  # of several runs the last one counts
+        rows = loops.values_list("session__session_id", "loop_id", "run", "pk")
+        self._loops = {(session, loop): (run, pk) for session, loop, run, pk in rows}
+
+    def target(self, placed: PlacedEvaluation) -> Target | None:
+        """Return what an evaluation is about: its session if the loop is gone, None if that is gone too."""
+        session, loop, turn = placed.place
+        if session not in self._sessions:
+            return None
+        line = placed.digest.line
+        if (session, loop) not in self._loops:
+            return Target(Note.Target.SESSION, session, line)
+        kind = Note.Target.LOOP if turn is None else Note.Target.TURN
+        return Target(kind, session, line, loop, *self._loops[session, loop], turn)
+
+    def touched(self, notes: Collection[Note]) -> Invalidation:
+        """Return what shows some notes: their sessions and turns."""
+        loops = {note.loop for note in notes if note.turn is not None}
+        turns = Turn.objects.filter(loop__in=loops, ordinal__in={note.turn for note in notes})
+        return Invalidation(
+            self._project,
+            noted={self._sessions[note.session_id] for note in notes},
+            turns=dict(turns.values_list("pk", "loop_id")),
+        )
+
+
+class _Scores:
+    """The definitions of a project by name and kind of target, as far as they were asked for."""
+
+    def __init__(self, project: int) -> None:
+        self._project = project
+        self._known: dict[tuple[str, str], ScoreDefinition | None] = {}
+
+    def note(self, placed: PlacedEvaluation, target: Target) -> Note:
+        """Return an evaluation as a score, or as a note."""
+        digest, evaluation = placed.digest, placed.evaluation
+        note = Note(
+            project_id=self._project,
+            kind=Note.Kind.NOTE,
+            text=_sentence(evaluation),
+            source=Note.Source.CODE,
+            author=clean(digest.service or digest.emitter or "otlp", AUTHOR_CHARS),
+            token=digest.token or None,
+            created_at=moment(digest.end) if digest.end else timezone.now(),
+            **target.fields,
+        )
+        name = _NO_NAME.sub("_", evaluation.name)
+        value = self._value(name, evaluation, target.target)
+        if value is not None:
+            note.kind, note.name, note.value = Note.Kind.SCORE, name, value
+            note.number, note.text = definitions.number_of(value), _reason(evaluation, value)
+        return note
+
+    def _value(self, name: str, evaluation: Evaluation, target: str) -> Value | None:
+        definition = self._definition(name, target)
+        if definition is None:
+            return None
+        number = evaluation.value
+        value: Value | None = int(number) if number is not None and number.is_integer() else number
+        if definition.kind == ScoreDefinition.Kind.CATEGORY:
+            value = evaluation.label
+        elif definition.kind == ScoreDefinition.Kind.BOOLEAN:
+            value = _YES.get(evaluation.label.lower(), {0: False, 1: True}.get(value))  # type: ignore[arg-type]
+        try:
+            return definitions.checked(definition, value)
+        except Refused:
+            return None
+
+    def _definition(self, name: str, target: str) -> ScoreDefinition | None:
+        if (name, target) not in self._known:
+            try:
+                found = definitions.definition(self._project, name, target, Note.Source.CODE)
+            except Refused:
+                found = None
+            self._known[name, target] = found
+        return self._known[name, target]
+
+
+def _sentence(evaluation: Evaluation) -> str:
+    """Return an evaluation as the text of a note."""
+    value = "" if evaluation.value is None else f"{evaluation.value:g}"
+    result = f"{value} ({evaluation.label})" if value and evaluation.label else value or evaluation.label
+    result = result or (f"failed, {evaluation.error}" if evaluation.error else "no result")
+    return "\n\n".join(filter(None, (f"{evaluation.name}: {result}", evaluation.explanation)))
+
+
+def _reason(evaluation: Evaluation, value: Value) -> str:
+    label = "" if evaluation.label == value else evaluation.label
+    return "\n\n".join(filter(None, (label, evaluation.explanation)))
+
+
+def _key(placed: PlacedEvaluation) -> str:
+    digest = placed.digest
+    line = digest.print if digest.is_log else digest.key
+    return sha256(f"evaluation\n{digest.home}\n{line}\n{placed.number}".encode(errors="replace")).hexdigest()
