@@ -280,6 +280,12 @@ def _notice(entry: Entry, loop_id: str, _items: Sequence[Item]) -> list[Fields]:
     ]
 
 
+def _guardrail(entry: Entry, loop_id: str, _items: Sequence[Item]) -> list[Fields]:
+    name, text = map(str, entry.facts)
+    about: Fields = {"kind": "guardrail", "severity": "warning", "code": name, "text": text}
+    return [{"type": "Notice", "loop_id": loop_id, **about, "timestamp": time_of(entry.at)}]
+
+
 def _end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
     outcome, error, totals = entry.facts
     answer = [block for block in answer_in(items) if block["type"] == "text"][-1:]
@@ -313,5 +319,6 @@ _WRITERS: dict[str, Callable[[Entry, str, Sequence[Item]], list[Fields]]] = {
     "tool_end": _tool_end,
     "turn_end": _turn_end,
     "notice": _notice,
+    "guardrail": _guardrail,
     "end": _end,
 }

@@ -7,8 +7,10 @@ signatures begin with the same events.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 from recorder.core.formats.otlp.plan.calls import Call
@@ -30,6 +32,7 @@ Step = Literal[
     "tool_end",
     "turn_end",
     "notice",
+    "guardrail",
     "end",
 ]
 _PROVIDERS = {"claude-code": "anthropic", "codex": "openai", "gemini-cli": "google"}  # where they name none
@@ -99,10 +102,11 @@ def outline(plan: LoopPlan, session: str, notes: Notes, *, is_silent: bool) -> I
     )
     without_cache = (turn for turn in plan.turns if tokens.WITHOUT_CACHE in (turn.call.usage or {}))
     flagged = next(without_cache, None)
-    compactions = sorted(plan.compactions, key=lambda span: (span.end, span.start, span.id), reverse=True)
+    beside = deque(
+        sorted((*plan.compactions, *plan.guardrails), key=lambda span: (span.end, span.start, span.id))
+    )
     for index, turn in enumerate(plan.turns):
-        while compactions and compactions[-1].end <= turn.call.span.start:
-            yield _compaction(compactions.pop())
+        yield from _beside_turns(beside, (*turn.attempts, turn.call)[0].span.start)
         is_last = index == len(plan.turns) - 1
         before = plan.turns[index - 1] if index else None
         yield from _turn(plan, index, turn, before, notes)
@@ -111,14 +115,22 @@ def outline(plan: LoopPlan, session: str, notes: Notes, *, is_silent: bool) -> I
             yield ended
             if turn is flagged:
                 yield Entry("notice", ended.at)
-    yield from map(_compaction, reversed(compactions))
+    yield from _beside_turns(beside)
     if has_ended:
         yield _end(plan)
 
 
-def _compaction(span: Digest) -> Entry:
-    """Return the entry of a compaction with a span of its own; one that was cut has only a start."""
-    return Entry("compaction", span.end, (span.start, span.outcome), (span,))
+def _beside_turns(spans: deque[Digest], until: float = inf) -> Iterator[Entry]:
+    """Take and yield those with spans of their own, compactions and guardrails, that ended until a time.
+
+    A compaction that was cut has only a start.
+    """
+    while spans and spans[0].end <= until:
+        span = spans.popleft()
+        if span.compacted:
+            yield Entry("compaction", span.end, (span.start, span.outcome), (span,))
+        else:
+            yield Entry("guardrail", span.end, (span.name, span.error))
 
 
 def runtime_of(plan: LoopPlan) -> str:
@@ -272,6 +284,10 @@ def _end(plan: LoopPlan) -> Entry:
         outcome = plan.agent.outcome
     elif LIMITS.search(error):
         outcome = "limit"
+    elif plan.guardrails and (error or last is None):
+        blocked = max(plan.guardrails, key=lambda span: (span.end, span.id))
+        if last is None or blocked.end >= last.start:
+            outcome, error = "rejected", blocked.error
     elif plan.agent is None and not (error or plan.is_closed or _is_complete(plan)):
         outcome, error = "aborted", "No more spans arrived."
     sources = _texts(plan.turns[-1].call) if plan.turns else ()

@@ -66,6 +66,7 @@ class LoopPlan:
     compactions: list[Digest] = field(default_factory=list)  # spans of them, of our own export
     turns: list[TurnPlan] = field(default_factory=list)
     early: list[ToolUse] = field(default_factory=list)  # tools before the first turn, or without any turn
+    guardrails: list[Digest] = field(default_factory=list)  # those that blocked something
     parent: LoopPlan | None = None
     via: ToolUse | None = None
     start: int = 0

@@ -119,6 +119,7 @@ class _Tree:
         for span in self.reported:
             self._plan_of(span).spans.append(span)
         join_bare(self.plans)
+        self._add_guardrails()
         plans = [plan for plan in self.plans.values() if plan.agent is not None or plan.calls or plan.spans]
         of_call: dict[str, list[Digest]] = defaultdict(list)
         for note in self.notes:
@@ -136,6 +137,17 @@ class _Tree:
         plans.sort(key=lambda plan: (depths[plan.key], plan.start, plan.key))
         add_agent_calls(plans)
         return plans
+
+    def _add_guardrails(self) -> None:
+        """Give the guardrails that blocked something to the loops that they are in."""
+        for span in self.spans.values():
+            if span.kind != "frame" or span.outcome != "blocked":
+                continue
+            above = self.loop_above(span)
+            plan = self.by_agent.get(key_of(above)) if above is not None else None
+            plan = plan or self.plans.get(span.trace)
+            if plan is not None:
+                plan.guardrails.append(span)
 
     def _add_repeats(self, tool: ToolUse) -> None:
         repeats = self.repeats.get(key_of(tool.span), ()) if tool.span is not None else ()

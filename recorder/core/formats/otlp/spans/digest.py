@@ -73,7 +73,8 @@ class Digest:
     cost_nano: int = -1  # reported cost in nano-dollars; -1: none
     is_log: bool = False
     turn: int = -1  # of our own export: the number of its turn; failed attempts have the same
-    outcome: str = ""  # of our own export: how a loop ended; of a tool `cut`, if it never returned
+    # Of our own export: how a loop ended; `cut` of a tool that never returned, `blocked` of a guardrail.
+    outcome: str = ""
     tool: str = ""  # of a log record: the name of the tool that it is about
     lasted: int = 0  # of a log record: how long took what it is about, in nanoseconds
     tries: int = 0  # of a model call: how often it was sent

@@ -62,6 +62,7 @@ _TOOL = ("gen_ai.tool.name", "tool.name", "mcp.tool.name", "gen_ai.tool_name")
 _IS_TOOL = re.compile(
     r"(?:gen_ai\.|mcp\.)?tool(?:\.call|_call)?\.(?:call_?)?(?:id|arg|input|result|output|response)"
 )
+_GUARDRAILS = frozenset(("guardrail", "apply_guardrail"))
 _LANGFUSE: dict[str, Kind] = {"generation": "model", "agent": "agent", "tool": "tool"}
 _LANGSMITH: dict[str, Kind] = {"llm": "model", "tool": "tool"}
 _LAMINAR: dict[str, Kind] = {"LLM": "model", "TOOL": "tool"}
@@ -92,6 +93,13 @@ def kind_of(name: str, scope: str, attributes: Fields) -> Kind:
 def is_mcp(attributes: Fields) -> bool:
     """Return whether a span is a tool call of the Model Context Protocol, of its client or its server."""
     return any(attributes.get(name) == MCP_TOOL_CALL for name in MCP_METHOD)
+
+
+def is_guardrail(attributes: Fields) -> bool:
+    """Return whether a span checks what a model is sent or answers."""
+    return any(first_text(attributes, (name,)).lower() in _GUARDRAILS for name in _KINDS) or first_text(
+        attributes, ("logfire.msg_template",)
+    ).startswith("Guardrail ")
 
 
 def looks_like_a_call(attributes: Fields, events: Sequence[tuple[str, Fields]]) -> bool:

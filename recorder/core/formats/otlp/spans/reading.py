@@ -31,6 +31,7 @@ from recorder.core.formats.otlp.spans.decisions import decision_of
 from recorder.core.formats.otlp.spans.digest import BY_WORDS, Digest, Item
 from recorder.core.formats.otlp.spans.haystack import with_genai_names
 from recorder.core.formats.otlp.spans.kinds import (
+    is_guardrail,
     is_mcp,
     kind_of,
     looks_like_a_call,
@@ -223,6 +224,9 @@ def _describe(item: Item, name: str) -> None:
         digest.compacted = attributes.get(names.COMPACTED) is True or digest.finish == names.COMPACTION
     elif digest.kind == "tool":
         _describe_tool(item, name)
+    elif is_guardrail(attributes):
+        digest.error = digest.error or ("triggered" if attributes.get("triggered") is True else "")
+        digest.outcome = "blocked" if digest.error else ""
     elif item.attributes.get("spring.ai.kind") == "chat_client":
         digest.name = ""  # it is named after the class of the client
     elif attributes.get("gen_ai.operation.name") == "invoke_workflow":
