@@ -46,6 +46,13 @@ LIMITS = re.compile(
     re.IGNORECASE,
 )
 
+# Errors of a run that its program cancelled: of asyncio, JavaScript, Go.
+CANCELLED = re.compile(
+    r"(?:asyncio\.(?:exceptions\.)?)?CancelledError\b.*|AbortError\b.*|KeyboardInterrupt\b.*"
+    r"|(?:context |(?:the |this )?(?:operation|request|run|task) (?:was )?)?cancell?ed\.?",
+    re.IGNORECASE | re.DOTALL,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -284,6 +291,8 @@ def _end(plan: LoopPlan) -> Entry:
         outcome = plan.agent.outcome
     elif LIMITS.search(error):
         outcome = "limit"
+    elif CANCELLED.fullmatch(error):
+        outcome = "cancelled"
     elif plan.guardrails and (error or last is None):
         blocked = max(plan.guardrails, key=lambda span: (span.end, span.id))
         if last is None or blocked.end >= last.start:

@@ -138,3 +138,22 @@ def test_a_tool_of_a_server_without_an_operation_is_the_call_above_it_or_one_of_
         [end] = of_type(order, "ToolExecutionEnd")
         assert (end["tool_name"], end["is_error"]) == ("t", True)
         assert end["result"]["content"][0]["text"] == "no city"
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        ("CancelledError", "cancelled"),
+        ("asyncio.exceptions.CancelledError: ", "cancelled"),
+        ("AbortError: This operation was aborted", "cancelled"),
+        ("context canceled", "cancelled"),
+        ("The operation was cancelled.", "cancelled"),
+        ("the order was cancelled by its customer", "failed"),
+        ("NotCancelledError", "failed"),
+    ],
+)
+def test_a_run_that_its_program_cancelled_has_not_failed(error, outcome):
+    about = {"gen_ai.operation.name": "invoke_agent"}
+    agent = span(about, name="invoke_agent a", status={"code": 2, "message": error})
+    [end] = of_type([agent], "AgentEnd")
+    assert (end["outcome"], end["error"]) == (outcome, error)
