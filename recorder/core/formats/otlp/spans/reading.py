@@ -10,7 +10,7 @@ from typing import Literal
 
 from recorder.core.formats import InvalidLineError
 from recorder.core.formats.base import Fields, object_field
-from recorder.core.formats.otlp.spans import failures, log_records, names
+from recorder.core.formats.otlp.spans import failures, kinds, log_records, names
 from recorder.core.formats.otlp.spans.attributes import (
     decoded,
     decoded_object,
@@ -30,14 +30,6 @@ from recorder.core.formats.otlp.spans.content.request import print_of, request_o
 from recorder.core.formats.otlp.spans.decisions import decision_of
 from recorder.core.formats.otlp.spans.digest import BY_WORDS, Digest, Item
 from recorder.core.formats.otlp.spans.haystack import with_genai_names
-from recorder.core.formats.otlp.spans.kinds import (
-    is_guardrail,
-    is_mcp,
-    kind_of,
-    looks_like_a_call,
-    looks_like_a_tool,
-    may_report_a_run,
-)
 from recorder.core.formats.otlp.spans.response_id import response_id
 from recorder.core.formats.otlp.spans.usage.cost import (
     cost_of_call_nano,
@@ -130,10 +122,10 @@ def _read_span(item: Item, body: Fields) -> None:
         digest.end = max(digest.start, digest.end)
     digest.start = digest.start or digest.end
     name = str(body.get("name") or "")
-    digest.kind = kind_of(name, item.scope, item.attributes)
-    if digest.kind == "frame" and looks_like_a_call(item.attributes, item.events):
+    digest.kind = kinds.kind_of(name, item.scope, item.attributes)
+    if digest.kind == "frame" and kinds.looks_like_a_call(item.attributes, item.events):
         digest.kind, digest.is_guess = "model", True
-    elif digest.kind == "frame" and looks_like_a_tool(item.attributes):
+    elif digest.kind == "frame" and kinds.looks_like_a_tool(item.attributes):
         digest.kind = "tool"
     # Gemini CLI sets success on failed tools, too.
     digest.is_ok = failures.is_success(object_field(body, "status")) and digest.runtime != "gemini-cli"
@@ -224,7 +216,7 @@ def _describe(item: Item, name: str) -> None:
         digest.compacted = attributes.get(names.COMPACTED) is True or digest.finish == names.COMPACTION
     elif digest.kind == "tool":
         _describe_tool(item, name)
-    elif is_guardrail(attributes):
+    elif kinds.is_guardrail(attributes):
         digest.error = digest.error or ("triggered" if attributes.get("triggered") is True else "")
         digest.outcome = "blocked" if digest.error else ""
     elif item.attributes.get("spring.ai.kind") == "chat_client":
@@ -234,7 +226,7 @@ def _describe(item: Item, name: str) -> None:
         digest.name = identifier(reported or name.removeprefix("invoke_workflow "))
     elif digest.runtime == "langchain":
         digest.call = identifier(tool_content.call_id_of_node(attributes))
-    if digest.kind == "frame" and may_report_a_run(attributes):
+    if digest.kind == "frame" and kinds.may_report_a_run(attributes):
         _describe_run(item)
 
 
@@ -293,7 +285,7 @@ def _describe_tool(item: Item, name: str) -> None:
         reported = reported or first_text(attributes, ("name",))
     digest.name = identifier(reported or tool_content.name_in(name))
     digest.call = identifier(tool_content.call_id_of(attributes, digest.runtime))
-    digest.is_mcp = is_mcp(attributes)
+    digest.is_mcp = kinds.is_mcp(attributes)
     if digest.is_mcp:
         ids = first_id(attributes, names.MCP_SESSION), first_id(attributes, names.MCP_REQUEST)
         digest.request_id = identifier(" ".join(ids)) if all(ids) else ""
