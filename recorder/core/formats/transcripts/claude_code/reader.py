@@ -39,13 +39,13 @@ from recorder.core.formats.transcripts.claude_code.record_types import (
     marks_end,
 )
 from recorder.core.formats.transcripts.claude_code.requests import Requests
+from recorder.core.formats.transcripts.claude_code.tool_results import end_hosted, results_of
 from recorder.core.formats.transcripts.claude_code.tracks import TRACKS_MAX, Tracks
 from recorder.core.formats.transcripts.fields import (
     before,
     first_valid_id,
     forget_first,
     loop_id,
-    objects,
     prompt_text,
     text_of,
     time_text,
@@ -170,13 +170,12 @@ class ClaudeCodeReader:
         return [{"type": "SessionInfo", "session_id": session, "title": title}] if title else []
 
     def _user(self, line: Fields, session: str, track: str, now: str) -> list[Fields]:
-        content = object_field(line, "message").get("content")
-        results = [block for block in objects(content) if block.get("type") == "tool_result"]
+        content, results = object_field(line, "message").get("content"), results_of(line, now)
         text = text_of(content) if results else prompt_text(content)
         if results and track in self._tracks.forks:  # of the call that forked it, with what it shall do
             del self._tracks.forks[track]
         elif results:
-            return [event for block in results for event in self._result(line, block, track, now)]
+            return [event for result in results for event in self._result(track, result)]
         loop = self._tracks.loops.get(track)
         if line.get("isCompactSummary") is True:
             return self._summary(loop, text, now)
@@ -208,6 +207,8 @@ class ClaudeCodeReader:
         """Begin a loop with the prompt that waits, if there is one; end the one before it."""
         previous = self._tracks.loops.get(track)
         events = previous.end(previous.at) if previous is not None else []
+        if previous is not None and events:
+            self._tracks.leave(previous)
         is_first = not track and previous is None
         prompt = self._tracks.prompts.pop(track, None)
         name = track or (prompt or {}).get("id") or line.get("uuid")
@@ -276,24 +277,22 @@ class ClaudeCodeReader:
             is_free = message.get("stop_reason") == "refusal" and not usage["output"]
             events += loop.set_usage(usage, 0.0 if is_free else -1.0)
             other_calls.note(loop, contents.other_calls(message))
-        events += self._calls(loop, track, blocks, message, now)
+        events += self._calls(loop, track, blocks, now)
+        events += end_hosted(loop, message, now)
         has_text = any(block["type"] == "text" for block in blocks)
         if loop.is_finished and ((track and has_text) or loop.stop not in _MAY_GO_ON):
             events += loop.end(now)
         return events
 
-    def _calls(
-        self, loop: OpenLoop, track: str, blocks: list[Fields], message: Fields, now: str
-    ) -> list[Fields]:
-        """Note the tool calls of an answer; return the waits for a person and the results of hosted tools."""
+    def _calls(self, loop: OpenLoop, track: str, blocks: list[Fields], now: str) -> list[Fields]:
+        """Note the tool calls of an answer; return waits for a person and results that came before."""
         events: list[Fields] = []
         for call in [block for block in blocks if block["type"] == "toolCall"]:
             self._tracks.note_call(track, call)
             if call["name"] in contents.QUESTIONS:
                 events += loop.wait_for(str(call["id"]))
-        for result in contents.hosted_results(message.get("content")):
-            call_id, failed = text_field(result, "tool_use_id"), contents.is_failed_result(result)
-            events += loop.end_tool(call_id, text_of(result.get("content")), now, has_failed=failed)
+            if early := self._tracks.results.take(track, str(call["id"])):
+                events += self._result(track, early | {"at": max(str(early["at"]), now)})
         return events
 
     def _agent(self, line: Fields, track: str) -> str:
@@ -303,27 +302,25 @@ class ClaudeCodeReader:
         of_meta = text_field(self._tracks.spawn(track), "agent")
         return first_valid_id(line.get("attributionAgent"), of_meta, of_call, "sub-agent")
 
-    def _result(self, line: Fields, block: Fields, track: str, now: str) -> list[Fields]:
-        loop = self._tracks.loops.get(track)
+    def _result(self, track: str, result: Fields) -> list[Fields]:
+        call, text = str(result["call"]), str(result["text"])
+        loop = self._tracks.loop_of_call(track, call)
         if loop is None:
+            self._tracks.results.add(track, result)
             return []
-        call, text = text_field(block, "tool_use_id"), text_of(block.get("content"))
-        name = loop.tool_name(call)
-        is_error, decision = block.get("is_error") is True, contents.decision_of(line)
-        refusal = contents.refusal_of(text, decision) if is_error else ""
+        name, decision = loop.tool_name(call), text_field(result, "decision")
         events = loop.end_tool(
             call,
             text,
-            now,
-            has_failed=is_error and contents.is_failure(text),
-            refusal=refusal,
+            str(result["at"]),
+            has_failed=bool(result["is_error"]) and contents.is_failure(text),
+            refusal=contents.refusal_of(text, decision) if result["is_error"] else "",
             granted=decision == "granted",
         )
-        result = object_field(line, "toolUseResult")
-        child = result.get("runId" if name == contents.WORKFLOW_TOOL else "agentId")
-        if isinstance(child, str) and child and name:
+        child = text_field(result, "run" if name == contents.WORKFLOW_TOOL else "agent")
+        if child:
             events.append(loop.link(call, name, loop_id(loop.session_id, child)))
-        return events
+        return [*events, *(loop.end(loop.at) if loop is not self._tracks.loops.get(track) else [])]
 
     def _compaction(self, line: Fields, session: str, track: str, now: str) -> list[Fields]:
         events: list[Fields] = []

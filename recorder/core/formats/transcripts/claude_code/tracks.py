@@ -14,6 +14,7 @@ from recorder.core.formats.base import Fields, object_field, text_field
 from recorder.core.formats.transcripts.claude_code.contents import argument
 from recorder.core.formats.transcripts.claude_code.cost_states import CostStates
 from recorder.core.formats.transcripts.claude_code.record_types import MESSAGES
+from recorder.core.formats.transcripts.claude_code.tool_results import WaitingResults
 from recorder.core.formats.transcripts.fields import fingerprint, forget_first
 from recorder.core.formats.transcripts.open_loop import OpenLoop
 from recorder.core.records import Json
@@ -22,6 +23,7 @@ TRACKS_MAX = 500
 ENDED_MAX = 16  # loops of sub-agents that have ended, which a later line may reopen
 CHAINS_MAX = 1_000
 LOOPS_MAX, ENDS_MAX = 40, 4  # loops that a prompt may go back to, and lines of each
+LEFT_MAX = 2  # loops with calls that had no result when the next prompt came
 CALLS_MAX = 50  # calls of the main agent that older releases name by their prompt alone
 
 
@@ -48,6 +50,9 @@ class Tracks:
         self.costs = CostStates(cast("Fields", stored.get("costs") or {}))
         # By a hash of its prompt: id and agent of the last calls of the main agent, of older releases.
         self._calls = cast("dict[str, Fields]", stored.get("calls") or {})
+        # Loops that have ended with calls whose results may still come, as another process writes them.
+        self._left = {name: OpenLoop.load(each) for name, each in object_field(stored, "left").items()}
+        self.results = WaitingResults(cast("Fields", stored.get("results") or {}))
 
     def dump(self) -> Fields:
         """Return the state as JSON. Its names never change."""
@@ -66,6 +71,8 @@ class Tracks:
             "prompt_ids": cast("Json", self._prompt_ids),
             "calls": cast("Json", self._calls),
             "costs": self.costs.dump(),
+            "results": self.results.dump(),
+            "left": {name: each.dump() for name, each in self._left.items() if each.calls},
         }
 
     def of_line(self, line: Fields) -> str:
@@ -131,6 +138,18 @@ class Tracks:
             del self.loops[name]
             self._prompt_ids.pop(name, None)
         return loop
+
+    def leave(self, loop: OpenLoop) -> None:
+        """Keep a loop that the next prompt ended, if a call of it has no result."""
+        if loop.calls:
+            self._left[loop.loop_id] = loop
+            forget_first(self._left, LEFT_MAX)
+
+    def loop_of_call(self, track: str, call: str) -> OpenLoop | None:
+        """Return the loop of a call that has no result yet, the last one of its track or one before it."""
+        last = self.loops.get(track)
+        loops = [*self._left.values(), *([last] if last is not None else [])]
+        return next((loop for loop in reversed(loops) if loop.tool_name(call)), None)
 
     def prompt_name(self, line: Fields, track: str) -> Json:
         """Return what names the loop of a prompt: its id, else its uuid.
