@@ -65,6 +65,7 @@ class _Reading:
     reader: SharingReader
     events: list[Fields] = field(default_factory=list)
     loops: dict[Name, str] = field(default_factory=dict)
+    names: set[Name] = field(default_factory=set)  # of all lines that have one
 
     def by_loop(self) -> dict[str, list[Fields]]:
         found: dict[str, list[Fields]] = defaultdict(list)
@@ -88,14 +89,19 @@ def settle(project: int, producer: int, at: datetime, before: int | None = None)
     rows = {pk: lines for pk in sorted(changed) if (lines := _lines(pk, before))}  # none of a deleted session
     if not rows or pruned([row.line for own in rows.values() for row in own]):
         return []  # a pruned line cannot be read again
-    moves, found = _moves(members, wanted), []
+    moves, found, loops = _moves(members, wanted), [], {}
+    known, sessions = {each.name for each in members}, {each.session for each in members}
     for transcript in Producer.objects.filter(pk__in=rows).order_by("pk"):
         own = rows[transcript.pk]
         if transcript.pk == producer:
             own.append(_Row(0, "flush", at))
         old, new = _read(transcript, own, held), _read(transcript, own, wanted)
+        if any(name[2] in sessions for name in old.names - known):
+            return []  # an earlier version recorded it by other names: a rebuild corrects that
         found.append(_corrections(transcript, old, new, moves))
-        note_loops(project, transcript.pk, members, new.loops)
+        loops[transcript.pk] = new.loops
+    for pk, of_lines in loops.items():
+        note_loops(project, pk, members, of_lines)
     return found
 
 
@@ -188,7 +194,7 @@ def _translate(found: _Reading, producer: int, line: Fields, owned: Owned, at: d
         found.events += reader.read(line, at).events
         return
     member = member_of(key, reader.session_of(line), line, producer, at, "")
-    name = (member.key, member.request, member.session)
+    name = member.name
     is_first = name not in found.loops
     if name in owned and (is_first or reader.continues(line)):
         translation = reader.read(line, at)
@@ -197,6 +203,7 @@ def _translate(found: _Reading, producer: int, line: Fields, owned: Owned, at: d
             found.loops[name] = translation.loop_id or ""
     else:
         found.events += reader.repeat(line, at).events
+    found.names.add(name)
 
 
 def _end(reader: SharingReader, at: datetime) -> list[Fields]:

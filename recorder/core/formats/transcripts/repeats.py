@@ -1,8 +1,8 @@
 """Lines that several transcripts hold: how one is recognised, and to which session it belongs.
 
 A session that was forked, or resumed by an older release, begins with a copy of the lines of the session that
-it continues. In Claude Code an answer is known by the ids of its message and its request, any other line by
-its `uuid`; a side chain may repeat an answer of the main chain under another request id. In pi a copy has the
+it continues. In Claude Code an answer is known by the id of its message, with that of its request where it is
+short, any other line by its `uuid`. A side chain may repeat an answer of the main chain. In pi a copy has the
 id and the time of its entry, in OpenCode the times and the tokens of its message. A chat of Gemini CLI from
 before 0.39 goes on in a file beside it, which begins with the same messages.
 """
@@ -23,6 +23,7 @@ from recorder.core.formats.transcripts.open_loop import OpenLoop
 Kind = Literal["answer", "side", "other", "copy"]  # "copy": the line says so itself
 Name = tuple[str, str, str]  # of a member: key, request and session
 _TYPES = frozenset(("user", "assistant", "system"))
+_UNIQUE = 20  # characters of a message id that no other message has; gateways number their answers anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,10 @@ class Member:
         return self.key, self.request, self.session
 
     def is_copy_of(self, other: Member | LineKey) -> bool:
-        """Return whether the two are one call, or one message."""
-        is_same = self.key == other.key
-        return is_same and (self.request == other.request or "side" in (self.kind, other.kind))
+        """Return whether the two are one call, or one message; without a request it is that of each one."""
+        is_side = "side" in (self.kind, other.kind)
+        is_one = self.request == other.request or "" in (self.request, other.request)
+        return self.key == other.key and (is_one or is_side)
 
 
 class SharingReader(Reader, Protocol):
@@ -89,9 +91,11 @@ def key_of(line: Fields) -> LineKey | None:
         return LineKey(key_hash(f"u {uuid}"), "", "copy" if is_copy else "other") if uuid else None
     is_side = line.get("isSidechain") is True or bool(text_field(line, "agentId"))
     message, request = text_field(object_field(line, "message"), "id"), text_field(line, "requestId")
-    if message and request:
+    is_unique = len(message) >= _UNIQUE
+    if is_unique or (message and request):
         of_answer: Kind = "side" if is_side else "copy" if is_copy else "answer"
-        return LineKey(key_hash(f"m {message}"), key_hash(request), of_answer)
+        named = "" if is_unique and not is_side else key_hash(request)
+        return LineKey(key_hash(f"m {message}"), named, of_answer)
     return LineKey(key_hash(f"u {uuid}"), "", "copy" if is_copy else "answer") if uuid else None
 
 
@@ -122,6 +126,8 @@ def owners(members: Iterable[Member]) -> set[Name]:
         main = [each for each in same if each.kind != "side"]
         requests = {each.request for each in main}
         groups = [[each for each in main if each.request == request] for request in requests]
+        if "" in requests:
+            groups = [main]
         for group in groups or [same]:
             found.add(min(group, key=place).name)
     return found

@@ -281,6 +281,43 @@ def test_messages_without_a_request_id_are_recognised_by_their_lines():
     ]
 
 
+LONG = "msg_01XFDUDYJgAACzvnptvVoYE"
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("request_id", [None, "req_other"])
+def test_a_message_id_that_no_other_message_has_counts_once_under_any_request(order, request_id):
+    first = Transcript("old").prompt(0, "a")
+    for line in first.lines:
+        if "message" in line and "id" in line["message"]:
+            line["message"]["id"] = LONG + line["message"]["id"]
+    again = [{**line, "message": {**line["message"]}} for line in first.lines]
+    second = Transcript("new", again)
+    for line in second.lines if request_id is None else ():
+        line.pop("requestId", None)
+    for line in second.lines:
+        if "requestId" in line:
+            line["requestId"] = request_id
+    second.prompt(100, "b")
+
+    project = record(*[(first, second)[at] for at in order])
+
+    assert sessions(project) == [("old", 1, 2, 1, 40), ("new", 1, 2, 1, 40)]
+
+
+def test_a_session_that_an_earlier_version_recorded_under_other_keys_stays_until_a_rebuild():
+    first, second, _ = chain()
+    project = record(second)
+    TranscriptLine.objects.filter(project=project, session="new").update(request="earlier")
+    before = captures.shape(project)
+
+    record(first, project=project)
+
+    assert [*captures.differences(captures.shape(project)[:1], before)] == []
+    rebuild(project)
+    assert [(name, turns) for name, _, turns, _, _ in sessions(project)] == [("old", 4), ("new", 2)]
+
+
 def test_each_message_has_one_row_for_each_session():
     first, second, _ = chain()
     project = record(first, second)
