@@ -90,6 +90,23 @@ def test_a_task_of_codex_that_failed_has_the_error(record):
     assert (loop.outcome, loop.turns, loop.error) == ("failed", 1, "unexpected status 500")
 
 
+FAILURE = ("event_msg", {"type": "error", "message": "usage limit"})
+
+
+@pytest.mark.parametrize(
+    ("payloads", "wanted"),
+    [
+        ([FAILURE], ("failed", 1, 1)),
+        ([FAILURE, answered()], ("completed", 2, 1)),
+    ],
+)
+def test_an_error_of_codex_fails_its_task_unless_an_answer_follows(record, payloads, wanted):
+    (loop,) = record("codex", codex(*payloads, DONE))
+
+    assert (loop.outcome, loop.turns, loop.errors) == wanted
+    assert loop.error == "usage limit"
+
+
 SPAWN = item("function_call", name="spawn_agent", arguments="{}", call_id="c1")
 ITEM = {"type": "CollabAgentToolCall", "id": "c1", "tool": "spawn_agent", "receiver_thread_ids": ["fermat"]}
 NAMED = ("event_msg", {"type": "item_completed", "item": ITEM})

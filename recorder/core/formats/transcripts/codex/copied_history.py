@@ -19,7 +19,7 @@ from typing import cast
 
 from recorder.core.formats.base import Fields, format_time, object_field, parse_time, text_field
 from recorder.core.formats.transcripts.codex.record_types import STARTS
-from recorder.core.formats.transcripts.fields import is_context, text_of
+from recorder.core.formats.transcripts.codex.task_starts import is_answer
 from recorder.core.records import Json
 
 HELD_MAX = 20  # lines of a task before its first answer
@@ -36,7 +36,6 @@ class CopiedHistory:
         self._is_open = "copied" in stored
         # Time of the last copied line; "": none has come.
         self._last = text_field(stored, "last" if "last" in stored else "copied")
-        self._is_marked = bool(stored.get("marked"))  # a copied line marks the start of a task
         self._held = cast("list[Fields]", stored.get("held") or [])
         self._is_imported = bool(stored.get("imported"))
         self.is_read = bool(stored.get("read"))  # the copied task that goes on is read
@@ -50,7 +49,7 @@ class CopiedHistory:
         if not self._is_open:
             return {"began": self._began} if self._began else {}
         found: Fields = {"began": self._began, "copied": self._began, "last": self._last}
-        found |= {"marked": self._is_marked, "held": cast("Json", self._held)}
+        found["held"] = cast("Json", self._held)
         return found | ({"read": True, "at": self._task_at} if self.is_read else {})
 
     def note_head(self, began: str, *, is_fork: bool) -> None:
@@ -58,8 +57,8 @@ class CopiedHistory:
         self._began, self._is_open = began, is_fork
 
     def note_origin(self, at: str) -> None:
-        """Note the head of the origin, which is the first copied line."""
-        self._is_open, self._last = True, at
+        """Note the head of the origin, which is the first copied line; it may have its own earlier time."""
+        self._is_open, self._last = True, "" if self._is_early(at) else at
 
     def is_imported(self, turn: str) -> bool:
         """Return whether a task is of another agent."""
@@ -75,8 +74,11 @@ class CopiedHistory:
             return _time_of(turn) < began.timestamp() * 1000 - 1
         return self._is_early(now) or not self._is_later(now)
 
-    def lines_to_read(self, line: Fields, now: str, *, has_key: bool) -> list[Fields]:
-        """Return the lines to read: none for a copy without a key, else this one behind those held."""
+    def lines_to_read(self, line: Fields, now: str, *, is_start: bool, has_key: bool) -> list[Fields]:
+        """Return the lines to read: none for a copy without a key, else this one behind those held.
+
+        `is_start`: the line starts a task.
+        """
         payload = object_field(line, "payload")
         if text_field(payload, "type") in STARTS:
             self._is_imported = self.is_imported(text_field(payload, "turn_id"))
@@ -84,7 +86,7 @@ class CopiedHistory:
             return [] if self._is_imported else [line]
         is_copy, is_later, is_early = self.copies(line, now), self._is_later(now), self._is_early(now)
         self._last = now
-        if self._begins_task(line):
+        if is_start:
             if not is_copy:
                 return self._close(line)
             turn = _UUID7.fullmatch(text_field(payload, "turn_id"))
@@ -92,7 +94,7 @@ class CopiedHistory:
             self._held = [line] if not (has_key or turn or is_early) else []
         elif self._held and is_later:
             return self._close(*self._held, line)
-        elif _is_answer(line) or len(self._held) >= HELD_MAX:
+        elif is_answer(line) or len(self._held) >= HELD_MAX:
             self._held = []
         elif self._held:
             self._held.append(line)
@@ -112,18 +114,6 @@ class CopiedHistory:
         self._is_open, self._held, self._began, self.is_read = False, [], "", False
         return [*lines]
 
-    def _begins_task(self, line: Fields) -> bool:
-        """Return whether a line begins a task: as a mark, or where no line marks them as a prompt."""
-        payload = object_field(line, "payload")
-        name = text_field(payload, "type")
-        if name in STARTS:
-            self._is_marked = True
-            return True
-        if self._is_marked or self._held:
-            return False
-        is_message = name == "message" and payload.get("role") == "user"
-        return name == "user_message" or (is_message and not is_context(text_of(payload.get("content"))))
-
 
 def has_time(turn: str) -> bool:
     """Return whether the id of a task has its time: no other task has it."""
@@ -137,11 +127,3 @@ def _time_text(turn: re.Match[str]) -> str:
 def _time_of(turn: re.Match[str]) -> int:
     """Return the time of an id of version 7, in milliseconds since 1970."""
     return int(turn[1] + turn[2], 16)
-
-
-def _is_answer(line: Fields) -> bool:
-    """Return whether a line is a part of an answer, or the end of a task."""
-    payload = object_field(line, "payload")
-    if text_field(line, "type") == "response_item":
-        return text_field(payload, "type") != "message" or payload.get("role") == "assistant"
-    return text_field(payload, "type") in ("agent_message", "task_complete", "turn_complete", "turn_aborted")

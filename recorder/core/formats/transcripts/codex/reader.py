@@ -12,13 +12,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import cast
 
-from recorder.core.formats.base import (
-    Fields,
-    NextLoop,
-    Translation,
-    object_field,
-    text_field,
-)
+from recorder.core.formats.base import Fields, NextLoop, Translation, object_field, text_field
 from recorder.core.formats.transcripts.codex.copied_history import CopiedHistory
 from recorder.core.formats.transcripts.codex.heads import AGENT, Thread, head_of
 from recorder.core.formats.transcripts.codex.items import (
@@ -112,8 +106,8 @@ class CodexReader:
             self._meta(payload, now)
             lines = []
         else:
-            has_key = self._keys.key_of(line, self._history, now) is not None
-            lines = self._history.lines_to_read(line, now, has_key=has_key)
+            has_key, is_start = self.key_of(line) is not None, self._keys.starts.has(line)
+            lines = self._history.lines_to_read(line, now, is_start=is_start, has_key=has_key)
             self._keys.note(line, is_elsewhere=False)
             if not lines or self._keys.is_elsewhere:
                 return self._copy(line)
@@ -142,7 +136,8 @@ class CodexReader:
 
     def repeat(self, line: Fields, at: datetime) -> Translation:
         """Return the translation of the start of a task that is recorded elsewhere: history."""
-        self._history.lines_to_read(line, time_text(line.get("timestamp"), at), has_key=True)
+        now = time_text(line.get("timestamp"), at)
+        self._history.lines_to_read(line, now, is_start=True, has_key=True)
         self._keys.note(line, is_elsewhere=True)
         return self._copy(line)
 
@@ -207,6 +202,8 @@ class CodexReader:
         if name == "user_message":
             return self._user(payload, now, is_event=True)
         loop = self._open
+        if loop is not None and name == "error":
+            return self._failed(loop, payload, now)
         return self._ended(loop, name, payload, now) if loop is not None and name in ENDS else []
 
     def _ended(self, loop: OpenLoop, name: str, payload: Fields, now: str) -> list[Fields]:
@@ -214,12 +211,16 @@ class CodexReader:
             reason = text_field(payload, "reason")
             outcome = "cancelled" if reason in _BY_USER and not self._thread.parent else "aborted"
             return self._finish(loop, now, outcome, "" if outcome == "cancelled" else reason or "aborted")
-        error = text_field(object_field(payload, "error"), "message")
-        events: list[Fields] = []
-        if error:
-            self._answers += 1
-            events = loop.answer(f"error {self._answers}", now, [], error=error, **self._head())
-        return [*events, *self._finish(loop, now)]
+        failed = self._failed(loop, object_field(payload, "error"), now)
+        return [*failed, *self._finish(loop, now)]
+
+    def _failed(self, loop: OpenLoop, failure: Fields, now: str) -> list[Fields]:
+        """Fail the open call; its end may say again why."""
+        error = text_field(failure, "message")
+        if not error or error == loop.error:
+            return []
+        self._answers += 1
+        return loop.answer(f"error {self._answers}", now, [], error=error, **self._head())
 
     def _finish(self, loop: OpenLoop, now: str, outcome: str = "", error: str = "") -> list[Fields]:
         """End a task at the mark of its end."""
@@ -232,8 +233,7 @@ class CodexReader:
         if loop is None or not count:
             return []
         self._standing.undo(count)
-        is_ended = self._is_marked or bool(self._end)
-        return [] if is_ended else self._finish(loop, loop.at or now)
+        return [] if self._is_marked or self._end else self._finish(loop, loop.at or now)
 
     def _user(self, payload: Fields, now: str, *, is_event: bool) -> list[Fields]:
         """Add a prompt, which may come as an item, as an event, or as both in any order."""

@@ -1,7 +1,8 @@
 """The tasks of threads by the keys that forks share with their origin.
 
 A task whose id is of version 7 is known by that id. Any other is known by its place in the thread that first
-had it; of a fork of a fork it is not known which of its origins that is, so such a task has no key there.
+had it, with its id, or its prompt where no line marks it; of a fork of a fork it is not known which of its
+origins that is, so such a task has no key there.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from typing import cast
 from recorder.core.formats.base import Fields, object_field, text_field
 from recorder.core.formats.transcripts.codex.copied_history import CopiedHistory, has_time
 from recorder.core.formats.transcripts.codex.heads import Head
-from recorder.core.formats.transcripts.codex.record_types import STARTS
+from recorder.core.formats.transcripts.codex.items import prompt_of
+from recorder.core.formats.transcripts.codex.task_starts import TaskStarts
+from recorder.core.formats.transcripts.fields import fingerprint
 from recorder.core.formats.transcripts.repeats import LineKey, key_hash
 
 
@@ -25,6 +28,7 @@ class TaskKeys:
         self._starts = int(cast("int", stored.get("starts") or 0))  # tasks that began, also copied ones
         self._turn = text_field(stored, "turn")  # id of the last task that is recorded here
         self.is_elsewhere = bool(stored.get("elsewhere"))  # the task that goes on is recorded elsewhere
+        self.starts = TaskStarts(object_field(stored, "lines") or {"marked": self._starts > 0})
 
     @classmethod
     def load(cls, reading: Fields) -> TaskKeys:
@@ -41,6 +45,7 @@ class TaskKeys:
             "starts": self._starts,
             "turn": self._turn,
             "elsewhere": self.is_elsewhere,
+            "lines": self.starts.dump(),
         }
 
     def note_head(self, head: Head) -> None:
@@ -53,31 +58,32 @@ class TaskKeys:
 
     def key_of(self, line: Fields, history: CopiedHistory, now: str) -> LineKey | None:
         """Return the key of a line that starts a task; None for any other."""
-        turn, is_start = _turn_of(line)
-        if not (turn and is_start and self._thread) or history.is_imported(turn):
+        if not (self._thread and self.starts.has(line)):
             return None
-        is_copy = history.copies(line, now)
+        turn, is_copy = _turn_of(line), history.copies(line, now)
+        if history.is_imported(turn):
+            return None
         named = turn
         if not has_time(turn):
             thread = self._origin if is_copy else self._thread
             is_known = bool(thread) and not (is_copy and self._is_nested)
-            named = f"{thread} {self._starts} {turn}" if is_known else ""
+            own = turn or fingerprint(prompt_of(object_field(line, "payload")))
+            named = f"{thread} {self._starts} {own}" if is_known else ""
         return LineKey(key_hash(f"cx {named}"), "", "copy" if is_copy else "answer") if named else None
 
     def continues(self, line: Fields) -> bool:
         """Return whether a line starts the last task again."""
-        turn, is_start = _turn_of(line)
-        return is_start and bool(turn) and turn == self._turn
+        turn = _turn_of(line)
+        return bool(turn) and turn == self._turn and self.starts.has(line)
 
     def note(self, line: Fields, *, is_elsewhere: bool) -> None:
-        """Note a line that starts a task, if it does, and whether the task is recorded elsewhere."""
-        turn, is_start = _turn_of(line)
-        if is_start:
+        """Note a line, and if it starts a task whether that is recorded elsewhere."""
+        if self.starts.has(line):
             self._starts += 1
-            self.is_elsewhere, self._turn = is_elsewhere, self._turn if is_elsewhere else turn
+            self.is_elsewhere, self._turn = is_elsewhere, self._turn if is_elsewhere else _turn_of(line)
+        self.starts.note(line)
 
 
-def _turn_of(line: Fields) -> tuple[str, bool]:
-    """Return the task that a line names, and whether it starts it."""
-    payload = object_field(line, "payload")
-    return text_field(payload, "turn_id"), text_field(payload, "type") in STARTS
+def _turn_of(line: Fields) -> str:
+    """Return the id of the task that a line names; "" without one."""
+    return text_field(object_field(line, "payload"), "turn_id")

@@ -99,6 +99,31 @@ def test_forks_of_an_origin_that_never_comes_record_its_tasks_once(record, form)
     assert sum(output for *_, output in found) == 30
 
 
+def without_marks(rollout):
+    marks = ("task_started", "task_complete")
+    return [line for line in rollout if line["payload"].get("type") not in marks]
+
+
+@pytest.mark.parametrize("has_origin", [True, False])
+@pytest.mark.parametrize("is_early", [True, False])
+def test_forks_without_marks_record_their_history_once(record, has_origin, is_early):
+    """The copies have the time of the fork, or the head of the origin or all of them their own time."""
+    shared = rollout("origin", 0, own_task("plain", 10, 1, 1), own_task("plain", 20, 2, 2))
+    forks = [
+        rollout(name, at, own_task("plain", at + 10, number, 3), of=shared)
+        for name, at, number in (("one", HOUR, 3), ("two", 2 * HOUR, 4))
+    ]
+    for fork in forks:
+        fork[1 : len(shared) + 1] = shared if is_early else [shared[0], *fork[2 : len(shared) + 1]]
+    files = [without_marks(each) for each in ([shared, *forks] if has_origin else forks)]
+
+    found = recorded(record("codex", *files))
+
+    owner = "origin" if has_origin else "one"
+    own = [*once("one", 3), *once("two", 4)]
+    assert found == sorted([*once(owner, 1, 2), *own])
+
+
 def test_a_fork_of_a_fork_alone_records_all_of_its_history(record):
     *_, last = family("timed")
 
