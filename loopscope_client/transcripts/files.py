@@ -32,7 +32,7 @@ _HOMES = {
 AGENTS = tuple(_HOMES)
 _STORE = re.compile(r"opencode(-[\w.-]+)?\.db")  # one for each channel of releases
 _CHAT = re.compile(r"session-.*\.json")  # of Gemini CLI before 0.39
-_JSON_STORE = (
+JSON_STORE = (
     "it has sessions of OpenCode before 1.2, as files: `opencode db migrate` of OpenCode 1.2 to 1.15"
     " moves them into its database, which is read"
 )
@@ -96,16 +96,16 @@ def look(agent: str, places: list[Path]) -> Found:
             elif why is not None:
                 every[path.resolve() if is_store else path] = path
     if agent == opencode.AGENT and not every:
-        found.skipped += [Skipped(store, _JSON_STORE) for place in places for store in _json_stores(place)]
+        found.skipped += [Skipped(store, JSON_STORE) for place in places for store in json_stores(place)]
     found.skipped = outside(found.skipped, places)
     found.paths = sorted(every.values(), key=lambda path: (last_write(path), path))
     return found
 
 
-def _json_stores(place: Path) -> list[Path]:
-    """Return the folder of sessions below the home of an OpenCode before 1.2, if it has any."""
-    folder = place / "storage" / "session"
-    return [folder] if any(folder.glob("*/*.json")) else []
+def json_stores(place: Path) -> list[Path]:
+    """Return the folder of sessions at or below the home of an OpenCode before 1.2, if it has any."""
+    folders = (place / "storage" / "session", place / "session")
+    return [folder for folder in folders if any(folder.glob("*/ses_*.json"))]
 
 
 def walk(folder: Path, skipped: list[Skipped]) -> Iterator[Path]:
@@ -174,8 +174,9 @@ def _refusal(agent: str, path: Path) -> str | None:
     if agent == opencode.AGENT:
         is_transcript = _STORE.fullmatch(plain) is not None
     elif agent == "gemini-cli":
-        is_chat = plain.endswith(".jsonl") or _CHAT.fullmatch(plain) is not None
-        is_transcript = is_chat and "chats" in path.parts
+        is_below = path.parent.parent.name == "chats"  # a sub-agent, in the folder of the session above
+        is_document = _CHAT.fullmatch(plain) is not None or (is_below and plain.endswith(".json"))
+        is_transcript = "chats" in path.parts and (plain.endswith(".jsonl") or is_document)
     else:
         is_transcript = plain.endswith(".jsonl") and not _is_journal(agent, path)
     if not is_transcript:

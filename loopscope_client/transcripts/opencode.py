@@ -19,8 +19,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from loopscope_client.transcripts.open_file import NotReadable
+
 AGENT = "opencode"
 _TABLES = frozenset(("session", "message", "part"))
+NEWER = frozenset(("session_v2", "session_message"))  # tables of OpenCode 2
+_NEWER = "sessions of OpenCode 2 (table session_v2), which are not read"
 _ABOUT = ("role", "parentID", "modelID", "providerID", "mode", "agent")  # of a message, which never change
 _BEGUN = ("running", "completed", "error")  # statuses of a call that began to run
 PART = "opencode.part"  # type of a part of an answer that is not finished
@@ -33,11 +37,11 @@ Fields = dict[str, Any]
 def sessions(store: sqlite3.Connection, *, with_running: bool = False) -> Iterator[tuple[str, list[bytes]]]:
     """Yield the id and the lines of each session, in order of creation, as the store is at one moment.
 
-    Raises sqlite3.Error.
+    Raises sqlite3.Error; NotReadable if there are others, behind those that are read.
     """
     store.row_factory = sqlite3.Row
     store.text_factory = _text
-    _check(store)
+    has_newer = _check(store)
     store.execute("BEGIN")  # one state of the store for all queries
     try:
         rows = [dict(row) for row in store.execute("SELECT * FROM session ORDER BY time_created, id")]
@@ -46,6 +50,8 @@ def sessions(store: sqlite3.Connection, *, with_running: bool = False) -> Iterat
             head = _head(row, _root(row["id"], parents))
             messages = _messages(store, row["id"], with_running=with_running)
             yield row["id"], [_line(head), *map(_line, messages)]
+        if has_newer and store.execute("SELECT 1 FROM session_v2 LIMIT 1").fetchone():
+            raise NotReadable(f"it has {_NEWER}; those of earlier releases are")
     finally:
         with suppress(sqlite3.ProgrammingError):  # the store is closed
             store.rollback()
@@ -72,8 +78,12 @@ def is_busy(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def _check(store: sqlite3.Connection) -> None:
-    """Raise sqlite3.DatabaseError if a table is none, but a view or a virtual one, or computes values."""
+def _check(store: sqlite3.Connection) -> bool:
+    """Return whether a store has the tables of OpenCode 2, too.
+
+    Raises sqlite3.DatabaseError if a table is none, but a view or a virtual one, or computes values, and
+    NotReadable if only those of OpenCode 2 are there.
+    """
     try:
         rows = store.execute("SELECT name, type, sql FROM sqlite_master").fetchall()
     except UnicodeDecodeError:  # SQLite's message has the damaged bytes
@@ -84,9 +94,12 @@ def _check(store: sqlite3.Connection) -> None:
         if kind == "table" and not str(sql).upper().lstrip().startswith("CREATE VIRTUAL")
     }
     computed = "SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden > 1"
-    tables -= {name for name in _TABLES if store.execute(computed, (name,)).fetchone()}
+    tables -= {name for name in _TABLES | NEWER if store.execute(computed, (name,)).fetchone()}
+    if tables >= NEWER and not _TABLES & tables:
+        raise NotReadable(f"it has {_NEWER}")
     if missing := sorted(_TABLES - tables):
         raise sqlite3.DatabaseError(f"it has no table {', '.join(missing)}: it is no store of OpenCode")
+    return tables >= NEWER
 
 
 def session_producer(session: str) -> str:

@@ -12,7 +12,15 @@ from pathlib import Path
 
 from loopscope_client.transcripts.bad_lines import whole_lines
 from loopscope_client.transcripts.documents import is_bare_head
-from loopscope_client.transcripts.files import Skipped, last_write, outside, refusal, walk
+from loopscope_client.transcripts.files import (
+    JSON_STORE,
+    Skipped,
+    json_stores,
+    last_write,
+    outside,
+    refusal,
+    walk,
+)
 from recorder.core.formats import registry
 from recorder.core.formats.base import strip_sse_framing
 from recorder.core.formats.registry import TRANSCRIPTS
@@ -107,8 +115,13 @@ def _files(path: Path, report: Report) -> Iterator[tuple[Path, bool]]:
         report.problem(path, "there is no such file or folder" if is_missing else str(error.strerror))
         return
     if stat.S_ISDIR(mode):
-        skipped: list[Skipped] = []
-        inside = list(walk(path.resolve() if path.is_symlink() else path, skipped))
+        folder = path.resolve() if path.is_symlink() else path
+        older = json_stores(folder)
+        has_store = any(folder.glob("opencode*.db"))  # to which they were moved
+        skipped = [Skipped(each, JSON_STORE) for each in older if not has_store]
+        inside = list(walk(folder, skipped))
+        if older:  # with the messages and their parts beside it
+            inside = [each for each in inside if not each.is_relative_to(older[0].parent)]
         for each in inside:
             if not (why := refusal(each)):
                 yield each, False

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from loopscope_client.transcripts.opencode import bound
+from loopscope_client.transcripts.opencode import NEWER, bound
 from recorder.core.formats.base import Fields
 from recorder.imports.report import UnusableError
 
@@ -32,7 +32,7 @@ def kind_of(path: Path) -> StoreKind:
         tables = set(names(store))
     if {"sessions", "migrations"} <= tables:
         return "cagent-db"
-    if {"session", "message", "part"} <= tables:
+    if {"session", "message", "part"} <= tables or tables >= NEWER:
         return "opencode"
     if "events" in tables:
         return "aidaemon-db"

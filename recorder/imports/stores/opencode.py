@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from loopscope_client.transcripts.long_lines import cut
+from loopscope_client.transcripts.open_file import NotReadable
 from loopscope_client.transcripts.opencode import AGENT, session_producer, sessions
 from recorder.imports.recordings import begins_with, not_stored
 from recorder.imports.report import Report, UnusableError
@@ -35,7 +36,7 @@ def import_opencode(
                 if flush:
                     sender.flush()
                 sender.close()
-    except UnusableError as error:
+    except (UnusableError, NotReadable) as error:
         report.problem(path, str(error))
     except sqlite3.DatabaseError as error:
         report.problem(path, f"the store cannot be read ({error}); what came before is imported")

@@ -81,7 +81,7 @@ class SharedLines:
 def member_of(key: LineKey, session: str, line: Fields, producer: int, at: datetime, loop: str) -> Member:
     """Return the member of the session of a line; `at` is the time of its arrival."""
     moment = parse_time(line.get("timestamp")) or at
-    micros = (moment - _EPOCH) // (_EPOCH.resolution)
+    micros = key.at_ms * 1000 or (moment - _EPOCH) // (_EPOCH.resolution)
     return Member(key.key, key.request, session, producer, key.kind, micros, loop)
 
 

@@ -15,6 +15,7 @@ from loopscope_client.push.ledger import Progress
 from loopscope_client.push.sources import sources
 from loopscope_client.transcripts import files, open_file
 from tests.loopscope_client.push.lines import line
+from tests.recorder.imports.transcripts.opencode_store import Store
 
 TAPES = Path(__file__).parents[2] / "tapes"
 
@@ -190,6 +191,35 @@ def test_a_chat_of_gemini_that_is_a_document_gives_a_head_and_its_messages(tmp_p
         *CHAT["messages"],
     ]
     assert skipped == {"session-2.json": "it is no complete JSON document"}
+
+
+def test_a_document_of_a_sub_agent_of_gemini_is_a_chat_whatever_its_name(tmp_path):
+    path = tmp_path / "x" / "chats" / "s0" / "legacy01.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(CHAT | {"kind": "subagent"}))
+    (tmp_path / "x" / "chats" / "notes.json").write_text("[]")
+
+    (source,), skipped = found("gemini-cli", tmp_path)
+
+    assert (source.path, skipped) == (path, {})
+
+
+@pytest.mark.parametrize("has_older", [True, False])
+def test_sessions_of_opencode_2_are_named_and_the_older_ones_read(tmp_path, has_older):
+    store = Store(tmp_path / "opencode.db")
+    store.prompt(store.session("ses_1"), "Go")
+    store.db.execute("CREATE TABLE session_v2 (id text)")
+    store.db.execute("CREATE TABLE session_message (id text)")
+    if not has_older:
+        store.db.executescript("DROP TABLE part; DROP TABLE message; DROP TABLE session")
+    every, skipped = found("opencode", tmp_path)
+    assert (len(every), skipped) == (int(has_older), {} if has_older else skipped)
+
+    store.db.execute("INSERT INTO session_v2 VALUES ('ses_2')")
+
+    every, skipped = found("opencode", tmp_path)
+    assert len(every) == int(has_older)
+    assert "sessions of OpenCode 2 (table session_v2), which are not read" in skipped["opencode.db"]
 
 
 def test_the_journal_of_a_workflow_is_no_transcript(tmp_path):

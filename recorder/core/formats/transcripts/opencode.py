@@ -29,7 +29,7 @@ from recorder.core.formats.transcripts.fields import (
 )
 from recorder.core.formats.transcripts.line_loops import keep_unknown, loop_of_line
 from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal
-from recorder.core.formats.transcripts.repeats import LineKey, history_of, key_hash
+from recorder.core.formats.transcripts.repeats import Kind, LineKey, history_of, key_hash
 from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
@@ -104,7 +104,9 @@ class OpenCodeReader:
         else:
             own = [part.get("text") for part in objects(line.get("parts"))]
         named = json.dumps([role, object_field(message, "time"), own], sort_keys=True)
-        return LineKey(key_hash(f"oc {named}"), "", "answer" if role == "assistant" else "other")
+        kind: Kind = "answer" if role == "assistant" else "other"
+        at_ms = counts(object_field(message, "time"), {"n": "created"})["n"]
+        return LineKey(key_hash(f"oc {named}"), "", kind, at_ms)
 
     def continues(self, line: Fields) -> bool:
         key = line.get("message_id") or line.get("id")

@@ -33,6 +33,7 @@ class LineKey:
     key: str
     request: str
     kind: Kind
+    at_ms: int = 0  # since 1970, of a line without `timestamp`; 0: it came when it arrived
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from recorder.models import (
     ToolCall,
     Turn,
 )
+from tests.recorder.imports.transcripts.opencode_store import Store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TAPES = Path(__file__).parents[3] / "tapes"
@@ -246,6 +247,32 @@ def test_a_packed_rollout_is_named(run, tmp_path):
     assert status == 1
     assert "rollout-9.jsonl.zst: it is packed with zstd" in printed
     assert LoopRecord.objects.exists()
+
+
+@pytest.mark.parametrize("place", ["", "storage"])
+def test_the_files_of_an_older_opencode_are_named_as_one(run, tmp_path, place):
+    for name in ("session/p/ses_1.json", "message/ses_1/msg_1.json", "part/msg_1/prt_1.json"):
+        written(tmp_path / "storage" / name, b'{"id": "x"}')
+
+    status, printed = run(tmp_path / place)
+
+    assert (status, printed.count("opencode db migrate"), printed.count("_1.json")) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("has_older", [True, False])
+def test_sessions_of_opencode_2_are_named_and_older_ones_imported(run, tmp_path, has_older):
+    store = Store(tmp_path / "opencode.db")
+    store.prompt(store.session("ses_1"), "Go")
+    store.db.executescript("CREATE TABLE session_v2 (id); CREATE TABLE session_message (id)")
+    store.db.execute("INSERT INTO session_v2 VALUES ('ses_2')")
+    if not has_older:
+        store.db.executescript("DROP TABLE part; DROP TABLE message; DROP TABLE session")
+
+    status, printed = run(tmp_path)
+
+    assert status == 1
+    assert "it has sessions of OpenCode 2 (table session_v2), which are not read" in printed
+    assert LoopRecord.objects.count() == int(has_older)
 
 
 META = {"agentType": "general-purpose", "toolUseId": "toolu_1", "parentAgentId": "a0", "spawnDepth": 2}

@@ -294,3 +294,28 @@ def test_an_answer_is_shown_while_it_is_written_and_a_question_waits(store):
     assert (loop.outcome, loop.turns, loop.tool_calls, loop.waiting) == ("completed", 2, 1, 0)
     assert loop.output_tokens == 30
     assert [each.decision for each in loop.approvals.all()] == ["granted"]
+
+
+def forked(session, *own):
+    """Return the lines of a fork: a copy of one prompt and its answer, then one of its own."""
+    lines = [{"type": "opencode.session", "id": session, "root_id": session, "time_created": own[0]}]
+    for at in (1_795_361_251_000, *own):
+        tokens = {"input": 100, "output": 10, "reasoning": 0, "cache": {"read": 0, "write": 0}}
+        answer = {"role": "assistant", "finish": "stop", "cost": 0.5, "tokens": tokens}
+        answer["time"] = {"created": at + 1, "completed": at + 2}
+        for kind, message in (("ask", {"role": "user", "time": {"created": at}}), ("say", answer)):
+            parts = [{"type": "text", "text": f"{kind} {at}"}]
+            about = {"type": "opencode.message", "id": f"{session}-{kind}-{at}", "session_id": session}
+            lines.append({**about, "message": message, "parts": parts})
+    return lines
+
+
+@pytest.mark.django_db(transaction=True)
+def test_forks_of_opencode_record_their_history_once_whichever_arrives_first(record):
+    loops = record("opencode", forked("ses_1", 1_795_361_300_000), forked("ses_2", 1_795_361_400_000))
+
+    assert [(loop.session.session_id, loop.turns) for loop in loops] == [
+        ("ses_1", 1),
+        ("ses_1", 1),
+        ("ses_2", 1),
+    ]
