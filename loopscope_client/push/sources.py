@@ -65,8 +65,7 @@ def _of(agent: str, path: Path) -> Iterator[Source]:
         yield SessionSource(agent, path, producer_name(agent, path.name, lines[0]), lines)
     elif first := _first_line(path):
         producer = producer_name(agent, path.name, first)
-        head = meta_line(path, first) if agent == "claude-code" else b""
-        yield FileSource(agent, path, producer, head)
+        yield FileSource(agent, path, producer, meta_line(agent, path, first))
 
 
 def _first_line(path: Path) -> bytes:

@@ -1,13 +1,17 @@
-"""The line that stands for the file `agent-ID.meta.json` beside the transcript of a sub-agent of Claude Code.
+"""The line that stands for what is beside the transcript of a sub-agent, and is sent before its first line.
 
-That file alone names the call that started the sub-agent, and the sub-agent that made the call. What never
-changes of it is sent as a line before the first one of the transcript, with the run of a workflow that the
-folder of the transcript names (`subagents/workflows/RUN`).
+Claude Code: the file `agent-ID.meta.json` alone names the call that started the sub-agent, and the sub-agent
+that made the call. What never changes of it is in the line, with the run of a workflow that the folder of the
+transcript names (`subagents/workflows/RUN`).
+
+pi: the extension `pi-subagents` keeps the transcripts of a run in folders below that of the caller's session:
+`<time>_<id of the session>/<id of the run>/run-<number>/`.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +21,25 @@ TYPE = "agent-meta"
 SIZE_MAX, TEXT_MAX = 64 * 1024, 512  # bytes of the file, characters of a value
 _TEXTS = ("toolUseId", "parentAgentId", "agentType", "description")
 _DEPTH, _RUN = "spawnDepth", "workflowRunId"
+_PI_SESSION, _PI_RUN = re.compile(r"\d{4}-\d\d-\d\dT[\d-]+Z?_(.+)"), re.compile(r"run-\d{1,6}")
 
 
-def meta_line(path: Path, first_line: bytes) -> bytes:
-    """Return the line of the transcript of a sub-agent; b"" without such a file, or of another transcript."""
+def meta_line(agent: str, path: Path, first_line: bytes) -> bytes:
+    """Return the line of the transcript of a sub-agent; b"" of another one, or where nothing is beside it."""
+    if agent == "pi":
+        return _of_pi(path)
+    return _of_claude_code(path, first_line) if agent == "claude-code" else b""
+
+
+def _of_pi(path: Path) -> bytes:
+    run, above = path.parent, _PI_SESSION.fullmatch(path.parent.parent.parent.name)
+    if above is None or not _PI_RUN.fullmatch(run.name):
+        return b""
+    found = {"type": TYPE, "sessionId": above[1], "agentId": run.name, "runId": run.parent.name}
+    return json.dumps(found, separators=(",", ":")).encode()
+
+
+def _of_claude_code(path: Path, first_line: bytes) -> bytes:
     agent = path.name.removesuffix(".zst").removesuffix(".gz").removesuffix(".jsonl")
     session = _text(_object(first_line), "sessionId") or _folder(path)
     if not agent.startswith("agent-") or not session:

@@ -15,7 +15,8 @@ from recorder.core.sources import MERGED, OTLP
 from recorder.core.state import State
 
 _ACTIVITY = 300  # characters
-_UNORDERED = (OTLP, *MERGED)  # sources whose loops may be recorded in another order than they started
+# Sources whose loops may be recorded in another order than they started.
+_UNORDERED = (OTLP, *MERGED, "pi")
 
 
 def get_or_create(context: EventContext, session_id: str, at: datetime) -> Session:

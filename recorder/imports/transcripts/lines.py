@@ -32,8 +32,7 @@ class Transcript:
 
     def __post_init__(self) -> None:
         self.first = next((line for _, line in self._read(_ignored)), b"")
-        is_of_claude = self.form == "claude-code" and bool(self.first)
-        self.head = meta_line(self.path, self.first) if is_of_claude else b""
+        self.head = meta_line(self.form, self.path, self.first) if self.first else b""
 
     def lines(self, on_read: OnRead | None = None, *, with_head: bool) -> Iterator[Numbered]:
         """Yield the lines, each with the number of its line in the file. Raises OSError."""

@@ -3,10 +3,14 @@
 A prompt begins a loop. One that does not follow the message before it is a branch of the loop that holds the
 message above it, or of none at the root. Entries between the two that are no messages, such as the summary of
 the branch that was left, are at the place of the message above them.
+
+The line `agent-meta`, which the client makes of the folder of a transcript, says that it is a sub-agent's:
+its loops are in the session of the caller, below the call whose result names the run.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import cast
@@ -30,7 +34,7 @@ from recorder.core.formats.transcripts.line_loops import keep_unknown, loop_of_l
 from recorder.core.formats.transcripts.open_loop import OpenLoop
 from recorder.core.formats.transcripts.repeats import LineKey, history_of, key_hash
 from recorder.core.formats.transcripts.token_counts import counts
-from recorder.core.records import Json
+from recorder.core.records import SPAWNED_BY, Json
 
 AGENT = "pi"
 MESSAGES_MAX = 5_000  # messages that are searched for a branch
@@ -65,6 +69,8 @@ class PiReader:
         stored = state if isinstance(state, dict) else {}
         self._session = text_field(stored, "session")
         self._about = object_field(stored, "about")
+        self._run = text_field(stored, "run")  # of sub-agents, to which this one belongs; "": no sub-agent
+        self._name = text_field(stored, "name") or self._session  # of this transcript within its session
         self._last = text_field(stored, "last")  # id of the last message
         self._loops = cast("dict[str, str]", stored.get("loops") or {})  # by id of a message
         # By id of another entry: the message above it; "" at the root.
@@ -78,6 +84,8 @@ class PiReader:
         return {
             "session": self._session,
             "about": self._about,
+            "run": self._run,
+            "name": self._name,
             "last": self._last,
             "loops": cast("Json", self._loops),
             "above": cast("Json", self._above),
@@ -91,6 +99,8 @@ class PiReader:
         reading = Translation(kind or "line", timestamp=parse_time(line.get("timestamp")))
         if kind == "session":
             self._head(line)
+        elif kind == "agent-meta":
+            self._meta(line)
         elif kind == "message":
             reading.events = self._message(line, object_field(line, "message"), now)
         elif kind == "compaction":
@@ -99,10 +109,10 @@ class PiReader:
             reading.events = self._other_call(line, now)
         elif kind not in _HEADS:
             keep_unknown(reading, line, self._types)
-        if kind != "session":
+        if kind not in ("session", "agent-meta"):
             self._note(kind, line)
         reading.session_id = self._session or None
-        reading.loop_id = loop_of_line(self._loop, reading.events, self._session)
+        reading.loop_id = loop_of_line(self._loop, reading.events, self._name)
         return reading
 
     def key_of(self, line: Fields) -> LineKey | None:
@@ -112,8 +122,10 @@ class PiReader:
         if text_field(line, "type") not in _SHARED or not all(names):
             return None
         role = text_field(message, "role")
-        named = " ".join(("pi", *names, role, text_field(message, "responseId")))
-        return LineKey(key_hash(named), "", "answer" if role == "assistant" else "other")
+        named = key_hash(" ".join(("pi", *names, role, text_field(message, "responseId"))))
+        if self._run:  # it may begin with the entries of its caller
+            return LineKey(named, key_hash(self._name), "side")
+        return LineKey(named, "", "answer" if role == "assistant" else "other")
 
     def continues(self, _line: Fields) -> bool:
         return False
@@ -127,15 +139,22 @@ class PiReader:
 
     def repeat(self, line: Fields, _at: datetime) -> Translation:
         """Return the translation of an entry that is recorded elsewhere: history, without events."""
-        return history_of(line, self._session, self._session, parse_time(line.get("timestamp")))
+        return history_of(line, self._session, self._name, parse_time(line.get("timestamp")))
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
         """End the loop if its last answer asked for nothing more; else it is aborted."""
         return [] if self._loop is None else self._loop.end_of_stream(time_text(None, at))
 
+    def _meta(self, line: Fields) -> None:
+        """Take the place of a sub-agent, which comes before its first line."""
+        session, run, agent = (line.get(name) for name in ("sessionId", "runId", "agentId"))
+        if not self._session and is_id(session) and is_id(run) and is_id(agent):
+            self._session, self._run, self._name = session, run, f"{session}-{run}-{agent}"
+
     def _head(self, line: Fields) -> None:
         session = line.get("id")
         self._session = self._session or (session if is_id(session) else "pi")
+        self._name = self._name or self._session
         cwd = text_field(line, "cwd")
         self._about = {"cwd": cwd} if cwd else {}
 
@@ -162,12 +181,13 @@ class PiReader:
             return self._begin(line, now, prompt_text(message.get("content")))
         if role == "assistant":
             return self._answer(line, message, now)
-        if role == "toolResult" and self._loop is not None:
-            text = text_of(message.get("content"))
-            return self._loop.end_tool(
-                text_field(message, "toolCallId"), text, now, has_failed=message.get("isError") is True
-            )
-        return []
+        return self._result(self._loop, message, now) if role == "toolResult" and self._loop else []
+
+    def _result(self, loop: OpenLoop, message: Fields, now: str) -> list[Fields]:
+        call, text = text_field(message, "toolCallId"), text_of(message.get("content"))
+        name, run = loop.tool_name(call), _run_of(object_field(message, "details"))
+        events = loop.end_tool(call, text, now, has_failed=message.get("isError") is True)
+        return [*events, *([loop.link(call, name, loop_id(self._session, run))] if name and run else [])]
 
     def _begin(self, line: Fields, now: str, prompt: str) -> list[Fields]:
         previous, message = self._loop, self._message_above(line)
@@ -175,13 +195,22 @@ class PiReader:
         if previous is not None:
             events = previous.end(previous.at or now, "" if previous.is_finished else "cancelled")
         self._session = self._session or "pi"
-        self._loop = OpenLoop(self._session, loop_id(self._session, line.get("id")))
+        self._name = self._name or self._session
+        own = line.get("id")
+        self._loop = OpenLoop(
+            self._session, loop_id(self._session, f"{self._name}-{own}" if self._run else own)
+        )
         above = self._loops.get(message)
         is_at_root = "parentId" in line and not message
         is_branch = bool(self._last) and message != self._last and (bool(above) or is_at_root)
         kind: Json = {"Branch": {"tag": message or _ROOT}} if is_branch else "Default" if above else "Initial"
         more: Fields = {"parent_loop_id": above, "continuation_kind": kind}
-        events += self._loop.start(AGENT, now, self._about, adopts=before(self._session), **more)
+        about = self._about
+        if self._run:
+            caller = loop_id(self._session, self._run)
+            about = about | {SPAWNED_BY: {"run": caller}}
+            more = {"parent_loop_id": caller, "is_sub_agent": True}
+        events += self._loop.start(AGENT, now, about, adopts=before(self._name), **more)
         return events + (self._loop.prompt(prompt, now) if prompt else [])
 
     def _answer(self, line: Fields, message: Fields, now: str) -> list[Fields]:
@@ -235,6 +264,13 @@ class PiReader:
             return []
         head = {name: text_field(line, name) or getattr(loop, name) for name in ("model", "provider")}
         return loop.call(text_field(line, "id") or now, now, found, cost, **head)
+
+
+def _run_of(details: Fields) -> str:
+    """Return the run whose transcripts the result of a call names; "" without any."""
+    run = details.get("runId")
+    paths = [text_field(each, "sessionFile") for each in objects(details.get("results"))]
+    return run if is_id(run) and any(run in re.split(r"[/\\]", path) for path in paths) else ""
 
 
 def _usage(entry: Fields) -> tuple[dict[str, int], float]:

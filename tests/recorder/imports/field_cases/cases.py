@@ -68,7 +68,9 @@ def streams(case):
         elif path.suffix == ".jsonl" and path.name != "journal.jsonl":
             lines = [line for line in path.read_bytes().split(b"\n") if line.strip()]
             name = producer_name(form_of(case), path.name, lines[0])
-            found.append(Stream(path.name, name, [*filter(None, [meta_line(path, lines[0])]), *lines]))
+            found.append(
+                Stream(path.name, name, [*filter(None, [meta_line(form_of(case), path, lines[0])]), *lines])
+            )
     return sorted(found, key=_began)
 
 

@@ -154,3 +154,43 @@ def test_an_answer_of_pi_that_comes_later_does_not_end_the_loop(project, record,
 
     (loop,) = record("pi", [*lines, answer(3, "Done")])
     assert (loop.outcome, loop.turns) == ("completed", 2)
+
+
+def run_of_sub_agents(number, words, copied=()):
+    """Return the transcript of a sub-agent, behind the line that stands for its folder."""
+    head = {"type": "agent-meta", "sessionId": "s1", "runId": "r7", "agentId": f"run-{number}"}
+    session = SESSION | {"id": f"child{number}", "timestamp": "2026-11-22T10:00:03.000Z"}
+    return [head, session, *copied, message(3 + number, "user", words), answer(5 + number, "Looked")]
+
+
+@pytest.mark.parametrize("has_result", [True, False])
+def test_the_sub_agents_of_a_run_are_in_the_session_of_the_caller_below_its_call(record, has_result):
+    path = "/home/dev/.pi/agent/sessions/--w--/2026-11-22T10-00-00-000Z_s1/r7/run-0/session.jsonl"
+    details = {"mode": "parallel", "runId": "r7", "results": [{"agent": "scout", "sessionFile": path}]}
+    parent = [SESSION, message(1, "user", "Ask both"), answer(2, "", "toolUse", call="c1")]
+    if has_result:
+        result = message(8, "toolResult", "Looked", toolCallId="c1", toolName="subagent", details=details)
+        parent += [result, answer(9, "Both looked.")]
+
+    main, *below = record("pi", parent, run_of_sub_agents(0, "One"), run_of_sub_agents(1, "Two"))
+
+    assert {loop.session for loop in below} == {main.session}
+    assert sorted((loop.title, loop.role, loop.turns) for loop in below) == [
+        ("One", "sub_agent", 1),
+        ("Two", "sub_agent", 1),
+    ]
+    calls = [ref.tool_call_id for loop in below for ref in loop.spawned_by.all()]
+    assert calls == (["c1", "c1"] if has_result else [])
+    assert {loop.parent for loop in below} == {main if has_result else None}
+
+
+def test_what_a_sub_agent_repeats_of_its_caller_counts_once(record):
+    parent = [SESSION, message(1, "user", "Ask"), answer(2, "I ask", "toolUse", call="c1")]
+    ends = [message(8, "toolResult", "Looked", toolCallId="c1"), answer(9, "Done")]
+
+    main, below = record("pi", [*parent, *ends], run_of_sub_agents(0, "One", copied=parent[1:]))
+
+    assert [(loop.title, loop.role, loop.turns) for loop in (main, below)] == [
+        ("Ask", "normal", 2),
+        ("One", "sub_agent", 1),
+    ]
