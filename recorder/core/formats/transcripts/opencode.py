@@ -8,7 +8,7 @@ itself, to compact or to go on, begins no loop.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import cast
 
@@ -178,7 +178,7 @@ class OpenCodeReader:
             stop=stop,
             error="" if outcome else error,
         )
-        events += _report(loop, message)
+        events += _report(loop, message, parts)
         for part in tools:
             events += self._result(loop, part, ended, at)
         loop.at = ended
@@ -231,15 +231,24 @@ class OpenCodeReader:
         return events
 
 
-def _report(loop: OpenLoop, found: Fields) -> list[Fields]:
-    """Report the tokens and the cost of an answer, or of a step of it; nothing where it has none."""
-    tokens = object_field(found, "tokens")
-    if not tokens and dollars(found.get("cost")) <= 0:
+def _report(loop: OpenLoop, found: Fields, parts: Iterable[Fields] = ()) -> list[Fields]:
+    """Report the tokens and the cost of an answer, or of a step of it; nothing where it has none.
+
+    Of an answer of several steps the message has the cost of all, but the tokens of the last one.
+    """
+    steps = [part for part in parts if part.get("type") == "step-finish" and object_field(part, "tokens")]
+    tokens = [object_field(each, "tokens") for each in (steps if len(steps) > 1 else [found])]
+    if not any(tokens) and dollars(found.get("cost")) <= 0:
         return []
+    each_usage = [_usage(each) for each in tokens]
+    usage = {name: sum(each[name] for each in each_usage) for name in each_usage[0]}
+    return loop.set_usage(usage, dollars(found.get("cost")))
+
+
+def _usage(tokens: Fields) -> dict[str, int]:
     cache = counts(object_field(tokens, "cache"), {"cache_read": "read", "cache_write": "write"})
     own = counts(tokens, _USAGE)
-    own["output"] += own["reasoning"]
-    return loop.set_usage(own | cache, dollars(found.get("cost")))
+    return own | cache | {"output": own["output"] + own["reasoning"]}
 
 
 def _is_whole(part: Fields) -> bool:

@@ -10,7 +10,7 @@ from recorder.imports.detect import recordings
 from recorder.imports.import_files import import_files
 from recorder.imports.report import Report
 from recorder.models import Compaction, LoopRecord, Project, Session, Turn
-from tests.recorder.imports.transcripts.opencode_store import Store
+from tests.recorder.imports.transcripts.opencode_store import TOKENS, Store
 
 
 @pytest.fixture
@@ -294,6 +294,22 @@ def test_an_answer_is_shown_while_it_is_written_and_a_question_waits(store):
     assert (loop.outcome, loop.turns, loop.tool_calls, loop.waiting) == ("completed", 2, 1, 0)
     assert loop.output_tokens == 30
     assert [each.decision for each in loop.approvals.all()] == ["granted"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("steps", [0, 1, 3])
+def test_the_tokens_of_an_answer_are_those_of_all_its_steps(store, steps):
+    store.prompt(store.session("ses_1"), "Go")
+    answer = store.answer("ses_1", "Done", cost=0.003)
+    for _ in range(steps):
+        store.part(answer, type="step-finish", reason="stop", tokens=TOKENS, cost=0.001)
+    store.finish(answer)
+
+    imported(store)
+
+    turn = Turn.objects.get()
+    assert (turn.output_tokens, turn.cache_read_tokens) == (15 * max(steps, 1), 7 * max(steps, 1))
+    assert turn.cost_nano == 3_000_000
 
 
 def forked(session, *own):
