@@ -25,10 +25,10 @@ class TaskKeys:
         self._thread = text_field(stored, "thread")  # "": its tasks have no keys
         self._origin = text_field(stored, "origin")  # "": not forked
         self._is_nested = bool(stored.get("nested"))  # a fork of a fork
-        self._starts = int(cast("int", stored.get("starts") or 0))  # tasks that began, also copied ones
+        self._begun = int(cast("int", stored.get("starts") or 0))  # tasks that began, also copied ones
         self._turn = text_field(stored, "turn")  # id of the last task that is recorded here
         self.is_elsewhere = bool(stored.get("elsewhere"))  # the task that goes on is recorded elsewhere
-        self.starts = TaskStarts(object_field(stored, "lines") or {"marked": self._starts > 0})
+        self.starts = TaskStarts(object_field(stored, "lines") or {"marked": self._begun > 0})
 
     @classmethod
     def load(cls, reading: Fields) -> TaskKeys:
@@ -42,7 +42,7 @@ class TaskKeys:
             "thread": self._thread,
             "origin": self._origin,
             "nested": self._is_nested,
-            "starts": self._starts,
+            "starts": self._begun,
             "turn": self._turn,
             "elsewhere": self.is_elsewhere,
             "lines": self.starts.dump(),
@@ -68,7 +68,7 @@ class TaskKeys:
             thread = self._origin if is_copy else self._thread
             is_known = bool(thread) and not (is_copy and self._is_nested)
             own = turn or fingerprint(prompt_of(object_field(line, "payload")))
-            named = f"{thread} {self._starts} {own}" if is_known else ""
+            named = f"{thread} {self._begun} {own}" if is_known else ""
         return LineKey(key_hash(f"cx {named}"), "", "copy" if is_copy else "answer") if named else None
 
     def continues(self, line: Fields) -> bool:
@@ -79,7 +79,7 @@ class TaskKeys:
     def note(self, line: Fields, *, is_elsewhere: bool) -> None:
         """Note a line, and if it starts a task whether that is recorded elsewhere."""
         if self.starts.has(line):
-            self._starts += 1
+            self._begun += 1
             self.is_elsewhere, self._turn = is_elsewhere, self._turn if is_elsewhere else _turn_of(line)
         self.starts.note(line)
 
