@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 from itertools import chain
+from typing import cast
 
 from recorder.core.costs import billing
 from recorder.core.costs.stated_costs import ROLE as UNLISTED
@@ -46,6 +47,7 @@ class StateLoader:
         self.keys = keys
         self.producers = producers
         self.records: dict[Kind, dict[int, Record]] = {}
+        self.ancestors: dict[int, tuple[int | None, int]] = {}  # of a loop: its parent and its session
 
     def load(self) -> State:
         """Read the records and return them, indexed and linked to each other."""
@@ -159,25 +161,41 @@ class StateLoader:
 
     def _read_references(self) -> None:
         """Read the records to which those found refer; if lines may link, all ancestors of the loops."""
-        up = f"""WITH RECURSIVE up(id) AS (
-            SELECT l.id FROM recorder_looprecord l WHERE {in_list("l.id")}
-            UNION SELECT p.id FROM up JOIN recorder_looprecord l ON l.id = up.id
-            JOIN recorder_session s ON s.id = l.session_id
-            JOIN recorder_looprecord p ON p.id IN (l.parent_id, s.parent_id)
-        ) SELECT id FROM up"""
-        if self.keys.may_link:
-            self._read(
-                Loop, f"WHERE r.id IN ({up})", list_param(self._references_to(Loop) | set(self._of(Loop)))
-            )
-        self._read_missing(Loop, self._references_to(Loop))
-        for kind in (Session, Group, ModelConfig, Turn):
+        for kind in (Loop, Session, Group, ModelConfig, Turn):
             self._read_missing(kind, self._references_to(kind))
+        above = (self._values(Loop, "parent") | self._values(Session, "parent")) - set(self._of(Loop))
+        if self.keys.may_link and above:
+            self._read_ancestors(above)
+
+    def _read_ancestors(self, above: Collection[int]) -> None:
+        """Read of loops and all above them what a search for cycles needs: a session may have many."""
+        up = f"""WITH RECURSIVE up(id, parent_id, session_id) AS (
+            SELECT l.id, l.parent_id, l.session_id FROM recorder_looprecord l WHERE {in_list("l.id")}
+            UNION SELECT p.id, p.parent_id, p.session_id
+            FROM up JOIN recorder_session s ON s.id = up.session_id
+            JOIN recorder_looprecord p ON p.id IN (up.parent_id, s.parent_id)
+        ) SELECT id, parent_id, session_id FROM up"""
+        self.ancestors = {pk: (parent, session) for pk, parent, session in read(up, list_param(above))}
+        self._read_missing(Session, {session for _, session in self.ancestors.values()})
+
+    def _linked_ancestors(self) -> dict[int, Loop]:
+        """Return the ancestors that were not read whole, with their parents and sessions alone."""
+        whole = cast("dict[int, Loop]", self._of(Loop))
+        sessions = cast("dict[int, Session]", self._of(Session))
+        missing = self.ancestors.keys() - whole.keys()
+        found = cast("dict[int, Loop]", {pk: _with_key_alone(Loop, pk) for pk in missing})
+        for pk, loop in found.items():
+            parent, session = self.ancestors[pk]
+            loop.parent = None if parent is None else whole.get(parent) or found[parent]
+            loop.session = sessions[session]
+        return found
 
     def _link(self) -> None:
         """Replace primary keys in link fields by records; one that was not read has its key alone."""
+        ancestors = self._linked_ancestors()
         for kind, records in self.records.items():
             for name, target in table(kind).links.items():
-                found = self._of(target)
+                found = self._of(target) | ancestors if target is Loop else self._of(target)
                 for record in records.values():
                     pk = getattr(record, name)
                     if pk is not None:
