@@ -16,14 +16,16 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from bench.limits.pauses import Pauses
+from bench.limits.requests import Place, connected, post, send, wait_until_read
 from bench.limits.span_bodies import JSON, PROTOBUF, packed
-from bench.support.ingest_client import Line, frame, greet, text_frame
-from bench.support.machine import Target, loopscope, report
+from bench.limits.transcript_lines import TRANSCRIPTS
+from bench.support.ingest_client import frame, greet, text_frame
+from bench.support.machine import loopscope, report
 from bench.support.viewers import Reader
 from bench.support.workload import Batch, tape
 
@@ -44,32 +46,6 @@ PAGE_FRAMES = 2_000  # of 4 KiB, to a page socket
 SUBSCRIBERS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The server that is attacked, somebody who is signed in, and a session that was recorded."""
-
-    target: Target
-    reader: Reader
-    session: str = ""  # its id
-    page: str = ""  # its path
-    icon: str = ""  # the path of a static file
-
-    @property
-    def port(self) -> int:
-        return self.target.port
-
-    @property
-    def token(self) -> str:
-        return self.target.token
-
-    @property
-    def cookie(self) -> str:
-        return self.reader.socket("/p/default/sessions")[1]["Cookie"]
-
-    def cpu_s(self) -> float:
-        return self.target.cpu_s()
-
-
 Attack = Callable[[Place, float], tuple[int, str]]
 
 
@@ -77,7 +53,7 @@ def main() -> None:
     options = _options()
     with loopscope(options.database) as (target, server):
         place = Place(target, Reader(server))
-        _send(place, _post(place, b"".join(batch.body for batch in tape("warm", 400, 100))))
+        send(place, post(place, b"".join(batch.body for batch in tape("warm", 400, 100))))
         place = _recorded(place)
         rows = [_row(place, name) for name in ATTACKS if options.only in name]
     report("Limits", "The worst request of each kind; CPU of the whole process.", COLUMNS, rows)
@@ -121,40 +97,9 @@ def _row(target: Place, name: str) -> tuple[object, ...]:
     )
 
 
-def _post(target: Place, body: bytes, **headers: str) -> bytes:
-    fields = {"content-length": str(len(body)), "content-type": "application/x-ndjson"} | {
-        name.replace("_", "-"): value for name, value in headers.items()
-    }
-    lines = [f"{name}: {value}" for name, value in fields.items()]
-    head = f"POST /ingest/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {target.token}\r\n"
-    return (head + "\r\n".join(lines)).encode() + b"\r\n\r\n" + body
-
-
-def _send(target: Place, request: bytes, times: int = 1) -> tuple[int, str]:
-    """Send a request and return its bytes and the status; a refusal may come before all was sent."""
-    with _connected(target) as line:
-        for _ in range(times):
-            try:
-                line.send(request)
-            except OSError:  # it was refused early, and the rest was not read
-                return len(request) * times, "closed"
-            status, content = line.read_response()
-    code = json.loads(content).get("code", "") if content.startswith(b"{") and status >= 400 else ""
-    return len(request) * times, f"{status} {code}".strip()
-
-
-@contextmanager
-def _connected(target: Place) -> Iterator[Line]:
-    line = Line(target.port)
-    try:
-        yield line
-    finally:
-        line.close()
-
-
 def _body(content: Callable[[int], bytes], size: int, **headers: str) -> Attack:
     """Return an attack that posts `content` of a share of `size`."""
-    return lambda target, share: _send(target, _post(target, content(int(size * share)), **headers))
+    return lambda target, share: send(target, post(target, content(int(size * share)), **headers))
 
 
 def _get(path: str, *, with_token: bool = True, is_signed_in: bool = False, headers: str = "") -> Attack:
@@ -165,7 +110,7 @@ def _get(path: str, *, with_token: bool = True, is_signed_in: bool = False, head
         bearer = f"Authorization: Bearer {target.token}\r\n" if with_token and not is_signed_in else ""
         cookie = f"Cookie: {target.cookie}\r\n" if is_signed_in else ""
         request = f"GET {found} HTTP/1.1\r\nHost: 127.0.0.1\r\n{bearer}{cookie}{headers}\r\n"
-        return _send(target, request.encode(), max(1, int(REQUESTS * share)))
+        return send(target, request.encode(), max(1, int(REQUESTS * share)))
 
     return attack
 
@@ -176,11 +121,11 @@ def _subscribe(target: Place, share: float) -> tuple[int, str]:
         f"GET /api/v1/lifecycle HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {target.token}\r\n\r\n"
     ).encode()
     with ExitStack() as lines:
-        streams = [lines.enter_context(_connected(target)) for _ in range(int(SUBSCRIBERS * share))]
+        streams = [lines.enter_context(connected(target)) for _ in range(int(SUBSCRIBERS * share))]
         for stream in streams:
             stream.send(request)
         body = b"".join(batch.body for batch in tape(f"subscribed-{share}", 400, 100))
-        sent, answer = _send(target, _post(target, body))
+        sent, answer = send(target, post(target, body))
     return sent + len(request) * len(streams), answer
 
 
@@ -196,18 +141,18 @@ def _page_socket(target: Place, share: float) -> tuple[int, str]:
         f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n{fields}\r\n"
     ).encode()
     content = text_frame(b"[" * 4_000) * int(PAGE_FRAMES * share)
-    with _connected(target) as line:
+    with connected(target) as line:
         line.send(handshake)
         status, _ = line.read_response()
         line.send(content)
-        _send(target, b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        send(target, b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         time.sleep(SETTLE_S)  # until the frames are refused: nothing is answered
     return len(content), str(status)
 
 
 def _recorded(place: Place) -> Place:
     """Return the place with the session that was recorded, by its id and by its page."""
-    with _connected(place) as line:
+    with connected(place) as line:
         line.send(
             f"GET /api/v1/sessions?limit=1 HTTP/1.1\r\nHost: 127.0.0.1\r\n"
             f"Authorization: Bearer {place.token}\r\n\r\n".encode()
@@ -222,15 +167,15 @@ def _recorded(place: Place) -> Place:
 
 def _chunks(target: Place, share: float) -> tuple[int, str]:
     body = b"1\r\n\n\r\n" * int(MIB * share) + b"0\r\n\r\n"
-    head = _post(target, b"", transfer_encoding="chunked").replace(b"content-length: 0\r\n", b"")
-    return _send(target, head + body)
+    head = post(target, b"", transfer_encoding="chunked").replace(b"content-length: 0\r\n", b"")
+    return send(target, head + body)
 
 
 def _frame(content: Callable[[int], bytes]) -> Attack:
     """Return an attack by one WebSocket frame of up to 4 MiB."""
 
     def attack(target: Place, share: float) -> tuple[int, str]:
-        with _connected(target) as line:
+        with connected(target) as line:
             greet(line, target.token, f"attack-{time.monotonic_ns()}")
             body = content(int(4 * MIB * share))
             line.send(frame(Batch("attack", 0, 1, body)))
@@ -241,22 +186,24 @@ def _frame(content: Callable[[int], bytes]) -> Attack:
 
 def _sign_in(target: Place, share: float) -> tuple[int, str]:
     request = b"POST /signin HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n"
-    return _send(target, request, max(1, int(REQUESTS * share)))
+    return send(target, request, max(1, int(REQUESTS * share)))
 
 
 def _spans(body: Callable[[float], bytes], media: str = "x-protobuf") -> Attack:
     """Return an attack that posts spans within gzip, at the ratio that is allowed."""
 
     def attack(target: Place, share: float) -> tuple[int, str]:
-        content = packed(body(share))
-        request = _post(
-            *(target, content),
-            content_type=f"application/{media}",
-            content_encoding="gzip",
-        ).replace(b"/ingest/v1/events", b"/v1/traces", 1)
-        return _send(target, request)
+        headers = {"content_type": f"application/{media}", "content_encoding": "gzip"}
+        sent = send(target, post(target, packed(body(share)), "/v1/traces", **headers))
+        wait_until_read(target)
+        return sent
 
     return attack
+
+
+def _transcript(lines: Callable[[float], bytes]) -> Attack:
+    path = "/ingest/v1/events?format=claude-code"
+    return lambda target, share: send(target, post(target, lines(share), path))
 
 
 def _keys(size: int) -> bytes:
@@ -297,6 +244,7 @@ ATTACKS: dict[str, Attack] = {
     "ingest socket: one event": _frame(lambda size: b'{"type":"X","x":"' + b"y" * size + b'"}\n'),
     **{f"spans: {name}": _spans(body) for name, body in PROTOBUF.items()},
     **{f"spans: JSON, {name}": _spans(body, "json") for name, body in JSON.items()},
+    **{f"transcripts: {name}": _transcript(lines) for name, lines in TRANSCRIPTS.items()},
     "healthz": _get("/healthz", with_token=False),
     "readyz, stranger": _get("/readyz", with_token=False),
     "readyz, token": _get("/readyz"),

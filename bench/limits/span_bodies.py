@@ -9,7 +9,7 @@ from collections.abc import Callable
 MIB = 1024 * 1024
 FULL = 15 * MIB  # inflated
 PADDING = 66_000  # random bytes, so that gzip makes no more of it than is allowed
-LINES = 42_000
+FRAMES = 2_000
 IDS = b"\x0a\x10" + b"\x01" * 16 + b"\x12\x08" + b"\x02" * 8
 PAIR = b"\x4a\x08\x0a\x01a\x12\x03\x0a\x01b"
 
@@ -37,6 +37,22 @@ def _in_spans(spans: bytes) -> bytes:
     return field(1, field(2, spans))
 
 
+def _agents_below_frames(share: float) -> bytes:
+    """Return spans in one trace: each other one is an agent, below the last of a chain of frames."""
+    number = int(FRAMES * share)
+    trace = number.to_bytes(16)
+    chain = [_span(trace, at + 1, at) for at in range(number)]
+    agent = field(9, field(1, b"gen_ai.operation.name") + field(2, field(1, b"invoke_agent")))
+    agents = [_span(trace, number + at + 1, number, agent) for at in range(number)]
+    return _in_spans(b"".join([*chain, *agents]))
+
+
+def _span(trace: bytes, key: int, parent: int, attributes: bytes = b"") -> bytes:
+    ids = field(1, trace) + field(2, key.to_bytes(8))
+    times = b"\x39" + (10**18 + key).to_bytes(8, "little") + b"\x41" + (2 * 10**18).to_bytes(8, "little")
+    return field(2, ids + (field(4, parent.to_bytes(8)) if parent else b"") + times + attributes)
+
+
 def _filled(start: str, part: str, end: str, most: int) -> Body:
     return lambda share: (start + part * int(most * share) + end).encode()
 
@@ -54,6 +70,7 @@ PROTOBUF: dict[str, Body] = {
     "values of an array": lambda share: _in_spans(
         field(2, IDS + field(9, field(2, field(5, b"\x0a\x00" * int(FULL / 2 * share)))))
     ),
+    "agents below a chain of frames": _agents_below_frames,
     "as many attributes as allowed": lambda share: _in_spans(
         field(2, IDS + PAIR * 27_000) * max(1, int(4 * share))
     ),
