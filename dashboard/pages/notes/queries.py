@@ -37,7 +37,7 @@ class Form:
 
 
 def session_of(project: Project, pk: int) -> Session | None:
-    return Session.objects.filter(project=project, pk=pk).only("session_id").first()
+    return Session.objects.filter(project=project, pk=pk).only("session_id", "title").first()
 
 
 def target_of(session: Session, params: NotesParams) -> Target:

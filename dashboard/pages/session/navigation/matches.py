@@ -24,10 +24,15 @@ class Match:
     text: str
 
     def excerpt(self, word: str) -> tuple[str, str, str]:
-        """Return the text before the word, the word as it is written, and the text after it."""
+        """Return the word as it is written, and the text before and after it, with "…" where it is cut."""
         start = max(self.text.casefold().find(word), 0)
         end = start + len(word)
-        return self.text[max(0, start - AROUND) : start], self.text[start:end], self.text[end : end + AROUND]
+        before, after = self.text[:start], self.text[end:]
+        if len(before) > AROUND:
+            before = "…" + before[-AROUND:]
+        if len(after) > AROUND:
+            after = after[:AROUND] + "…"
+        return before, self.text[start:end], after
 
 
 def matches(kind: str, event: Object, line: str, words: Sequence[str]) -> list[Match]:

@@ -7,6 +7,7 @@ from html import unescape
 import pytest
 
 from dashboard.pages.session.navigation import queries
+from dashboard.pages.session.navigation.matches import AROUND, Match
 from recorder.models import LoopRecord, Project, Session, ToolCall
 from tests.dashboard.pages.session.conftest import words
 from tests.recorder.journal.spans import captures
@@ -110,6 +111,13 @@ def test_a_jump_stays_in_its_session_and_its_project(feed, reader):
 
 def message(name, text):
     return build.message_end(name, message=build.user(text))
+
+
+def test_an_excerpt_that_is_cut_has_an_ellipsis_where_it_is():
+    around = "x" * AROUND
+
+    assert Match("", f"{around}Word{around}").excerpt("word") == (around, "Word", around)
+    assert Match("", f"y{around}Word{around}y").excerpt("word") == (f"…{around}", "Word", f"{around}…")
 
 
 def test_search_ignores_case(feed, see):
