@@ -121,6 +121,17 @@ class Reading:
             self.blocks[max(self.blocks)] if self.blocks and not self._is_superseded(max(self.blocks)) else ()
         )
 
+    def trigger(self, triggered_by: str, ordinal: int) -> str:
+        """Return the words for what started the turn, "" if unknown.
+
+        A continuation is the first turn of its loop, or follows a message of the user, or tool results.
+        """
+        if triggered_by == "Continuation" and not ordinal:
+            return "continued"
+        if triggered_by == "Continuation" and any(_role(body) == "user" for body in self.bodies):
+            return "after a message"
+        return TRIGGERS.get(triggered_by, "")
+
     def _is_superseded(self, message: int) -> bool:
         """Return whether another message follows the one whose first event is `message`."""
         return any(body.id > message and body.type in ("MessageStart", "MessageEnd") for body in self.bodies)

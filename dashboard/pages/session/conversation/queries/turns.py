@@ -26,7 +26,7 @@ from dashboard.pages.session.conversation.fold_messages import Address
 from dashboard.pages.session.conversation.items import Item, Question, raw_items
 from dashboard.pages.session.conversation.queries import approvals, folded_calls, lines
 from dashboard.pages.session.conversation.queries import calls as calls_query
-from dashboard.pages.session.conversation.turn import STOPS, TRIGGERS, Call, Folded, Reading
+from dashboard.pages.session.conversation.turn import STOPS, Call, Folded, Reading
 from dashboard.pages.session.events.bodies import Body
 from dashboard.shared.compiled_query import compiled, in_list, list_param
 from dashboard.shared.cost_breakdown import Breakdown, breakdown
@@ -241,12 +241,11 @@ def _view(source: TurnSource, read: Mapping[int, Body]) -> TurnView:
     )
     loose = [read[line.id] for line in source.loose]
     before = Reading(span.slug, loose, source.others, questions=source.questions, address=span.address)
-    is_continued = turn.ordinal == 0 and turn.triggered_by == "Continuation"
     return TurnView(
         pk=turn.pk,
         into=f"session-turns-{turn.loop_id}",
         order=turn.ordinal,
-        trigger="continued" if is_continued else TRIGGERS.get(turn.triggered_by, ""),
+        trigger=reading.trigger(turn.triggered_by, turn.ordinal),
         state=span.state,
         model=turn.model,
         chip=chip(turn.config) if span.shows_answerer and turn.config else None,

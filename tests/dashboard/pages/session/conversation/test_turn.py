@@ -167,6 +167,16 @@ def test_a_message_of_another_role_is_shown_as_json():
     assert (note.text, '"open": 2' in note.json.text) == ("plan · todo", True)
 
 
+def test_a_continuation_after_a_message_is_not_one_after_tool_results():
+    asked = Reading("default", bodies(build.message_end(message=build.user("And now?"))))
+    answered = Reading("default", bodies(build.message_end(message=build.assistant("Done."))))
+
+    assert asked.trigger("Continuation", 1) == "after a message"
+    assert answered.trigger("Continuation", 1) == "after tool results"
+    assert asked.trigger("Continuation", 0) == "continued"
+    assert asked.trigger("User", 1) == "started by the user"
+
+
 def test_invalid_content_raises_nothing():
     for content in (
         None,
