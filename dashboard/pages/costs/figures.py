@@ -110,7 +110,7 @@ class Figures:
     def change(self) -> str:
         """Return the change of cost since the period before, signed: "+14%"."""
         growth = change(self.sum.cost_nano, self.before.cost_nano)
-        return "" if growth is None else f"{growth:+.0%}"
+        return "" if growth is None else f"{growth:+.0%}".replace("-", "\N{MINUS SIGN}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,8 @@
 """Sums and rates."""
 
+from types import SimpleNamespace
+
+from dashboard.pages.costs.figures import Figures
 from dashboard.pages.costs.totals import UsageTotals, change, total
 
 
@@ -26,3 +29,8 @@ def test_rates_of_nothing_are_none():
     assert change(5, None) is None
     assert change(5, 0) is None
     assert change(6, 5) == 6 / 5 - 1
+
+
+def test_a_fall_of_costs_has_a_minus_sign():
+    period = SimpleNamespace(sum=UsageTotals(cost_nano=41), before=UsageTotals(cost_nano=100))
+    assert Figures.change.fget(period) == "\N{MINUS SIGN}59%"
