@@ -114,7 +114,7 @@ def six_branches(server):
     return evaluation_url(server, session)
 
 
-@pytest.mark.parametrize("width", [1440, 1024, 1000, 768, 390])
+@pytest.mark.parametrize("width", [1440, 1024, 1000, 768])
 def test_six_branches_scroll_with_the_page_under_heads_that_stay(window, six_branches, width):
     page = window(viewport={"width": width, "height": 900}).open(six_branches)
 
@@ -141,12 +141,21 @@ def test_six_branches_scroll_with_the_page_under_heads_that_stay(window, six_bra
 
 def test_on_a_phone_the_second_branch_is_in_sight_and_the_last_can_be_reached(window, six_branches):
     page = window(viewport={"width": 390, "height": 844}).open(six_branches)
-    heads = page.locator(".comparison thead th")
+    heads, region = page.locator(".comparison thead th"), page.locator(".comparison-scroll")
     assert heads.nth(1).bounding_box()["x"] < 350
-    page.evaluate("scrollTo(100000, 0)")
-    page.wait_for_function("scrollX > 600")
+    region.evaluate("each => each.scrollTo(100000, 1200)")
+    page.wait_for_function("document.querySelector('.comparison-scroll').scrollLeft > 600")
     last = heads.last.bounding_box()
     assert last["x"] + last["width"] <= 390
+    assert last["y"] == region.bounding_box()["y"]  # the heads stay
+    assert page.locator(".steps th[scope=row]").first.bounding_box()["x"] == region.bounding_box()["x"]
+
+
+def test_on_a_phone_only_the_comparison_scrolls_sideways(window, six_branches):
+    page = window(viewport={"width": 390, "height": 844}).open(six_branches)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    region = page.locator(".comparison-scroll").bounding_box()
+    assert region["height"] <= 844 - page.locator(".nav").bounding_box()["height"]
 
 
 def test_a_link_leads_to_the_first_difference_of_the_branches(server, window):

@@ -38,7 +38,8 @@ function put(id, html) {
   const at = shown?.getBoundingClientRect().top;
   delete old.dataset.loaded; // loaded rows are not morphed by live updates
   dispatchEvent(new CustomEvent("live:put", { detail: fresh.content }));
-  if (shown) scrollBy(0, shown.getBoundingClientRect().top - at);
+  const scrollers = shown ? [document.querySelector(".comparison-scroll"), window] : []; // on a phone the first one
+  for (const scroller of scrollers) scroller.scrollBy(0, shown.getBoundingClientRect().top - at);
   if (isFocused && !old.contains(document.activeElement)) old.querySelector("a").focus({ preventScroll: true });
 }
 
