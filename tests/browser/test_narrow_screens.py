@@ -6,6 +6,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from tests.browser.pages import post_note
 from tests.recorder.ledger import carried_file
 from tests.support import build
 from tests.support.wait import until
@@ -219,6 +220,55 @@ def test_on_a_phone_the_tab_that_is_shown_is_in_view(window, recorded, is_known)
     )
     assert strip["x"] <= tab["x"]
     assert tab["x"] + tab["width"] <= strip["x"] + strip["width"] + 1
+
+
+@pytest.fixture(scope="module")
+def scored(server):
+    """A session with a price, whose first turn waited for its cache and has a score."""
+    loop, config = "scored.a.1", {"model": "claude-haiku-4-5", "provider": "anthropic"}
+    usage = {"input": 12_345, "output": 6_789, "cache_read": 123_456, "cache_write": 7_890}
+    message = build.assistant() | {**config, "api": "anthropic_messages", "usage": usage}
+    turns = [
+        event
+        for n in range(3)
+        for event in (build.turn_start(loop, index=n), build.turn_end(loop, message=message, usage=usage))
+    ]
+    server.agent().send(build.agent_start(loop, config_snapshot=config), *turns, build.agent_end(loop))
+    server.manage("score", "create", "helpful", "--min", "1", "--max", "5", "--meaning", "It helped.")
+    record = next(each for each in server.read("/api/v1/loops")["items"] if each["loop_id"] == loop)
+    for turn in range(3):
+        target = {"session_id": "scored", "loop": record["id"], "turn": turn}
+        post_note(server, target=target, name="helpful", value=5)
+    return server.session_url("scored")
+
+
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_the_score_of_a_turn_is_whole_in_its_header(window, scored, width):
+    page = window(viewport={"width": width, "height": 900}).open(scored)
+    pills = page.locator(".turn-header .mark-pill")
+    assert pills.count() == 3
+    for pill in pills.all():
+        box, room = pill.bounding_box(), pill.locator("..").bounding_box()
+        assert room["x"] <= box["x"]
+        assert box["x"] + box["width"] <= room["x"] + room["width"]
+    for header in page.locator(".turn-header").all():
+        assert header.evaluate("each => each.scrollWidth <= each.clientWidth")
+
+
+def test_on_a_phone_no_fact_in_the_header_of_a_session_is_cut(window, scored):
+    page = window(viewport=PHONE).open(scored)
+    parts = page.locator(".session-stats :is(dt, dd, a)")
+    assert page.locator(".session-stats a", has_text="dearest turn").count() == 1
+    for part in parts.all():
+        box = part.bounding_box()
+        assert box["x"] >= 0, part.inner_text()
+        assert box["x"] + box["width"] <= PHONE["width"], part.inner_text()
+
+
+def test_on_a_phone_what_a_turn_read_from_the_cache_has_the_place_of_its_trigger(window, scored):
+    page = window(viewport=PHONE).open(scored)
+    assert page.locator(".turn-header", has_text="read from cache").count() == 3
+    assert page.locator(".turn-trigger:visible").count() == 0
 
 
 def without_initial_target(route):
