@@ -271,6 +271,14 @@ def test_on_a_phone_what_a_turn_read_from_the_cache_has_the_place_of_its_trigger
     assert page.locator(".turn-trigger:visible").count() == 0
 
 
+@pytest.mark.usefixtures("recorded")
+def test_a_navigation_higher_than_the_window_starts_with_its_first_link(window):
+    page = window(viewport={"width": 1024, "height": 600}).open("/p/default/sessions")
+    nav = page.locator(".nav")
+    assert nav.evaluate("each => each.scrollHeight > each.clientHeight")
+    assert nav.evaluate("each => each.scrollTop") == 0
+
+
 def without_initial_target(route):
     answer = route.fetch()
     route.fulfill(response=answer, body=answer.text().replace("scroll-initial-target: nearest;", ""))
