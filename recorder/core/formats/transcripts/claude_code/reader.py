@@ -304,12 +304,14 @@ class ClaudeCodeReader:
 
     def _result(self, track: str, result: Fields) -> list[Fields]:
         call, text = str(result["call"]), str(result["text"])
+        last = self._tracks.loops.get(track)
+        events = [] if last is None or last.is_over else last.resume()
         loop = self._tracks.loop_of_call(track, call)
         if loop is None:
             self._tracks.results.add(track, result)
-            return []
+            return events
         name, decision = loop.tool_name(call), text_field(result, "decision")
-        events = loop.end_tool(
+        events += loop.end_tool(
             call,
             text,
             str(result["at"]),
@@ -320,7 +322,7 @@ class ClaudeCodeReader:
         child = text_field(result, "run" if name == contents.WORKFLOW_TOOL else "agent")
         if child:
             events.append(loop.link(call, name, loop_id(loop.session_id, child)))
-        return [*events, *(loop.end(loop.at) if loop is not self._tracks.loops.get(track) else [])]
+        return [*events, *(loop.end(loop.at) if loop is not last else [])]
 
     def _compaction(self, line: Fields, session: str, track: str, now: str) -> list[Fields]:
         events: list[Fields] = []
