@@ -1,9 +1,11 @@
-"""Writes the evaluations that telemetry reports: a score where the project defines one, else a note.
+"""Writes the evaluations that telemetry reports: a score, or a note where no definition takes it.
 
 A definition takes an evaluation by its name, in which `_` stands for what no name of a score may have: a
-number its value, a category its label, yes or no a label such as `pass`, or a value of 1 or 0. An evaluation
-is written once, whatever is sent again; if later spans show that it is about something else, it moves there.
-One that was deleted stays so. It mentions nobody, as its text is often that of a model.
+number its value, a category its label, yes or no a label such as `pass`, or a value of 1 or 0. The first
+evaluation of a name that nobody defined defines it: a number if it has a value, else yes or no if its label
+says so. An evaluation is written once, whatever is sent again; if later spans show that it is about
+something else, it moves there. One that was deleted stays so. It mentions nobody, as its text is often that
+of a model.
 
 Cost: a fixed number of queries for each evaluation, and five for all.
 """
@@ -22,15 +24,17 @@ from recorder.core.content.text import clean
 from recorder.core.formats.otlp.spans.attributes import moment
 from recorder.core.formats.otlp.spans.content.evaluations import Evaluation
 from recorder.journal.spans.evaluations import PlacedEvaluation
-from recorder.models import LoopRecord, Note, ScoreDefinition, Session, Turn
+from recorder.models import LoopRecord, Note, Project, ScoreDefinition, Session, Turn
 from recorder.notes import definitions, search
-from recorder.notes.definitions import Value
+from recorder.notes.definitions import Draft, Value
 from recorder.notes.errors import Refused
 from recorder.notes.targets import Target
 from recorder.notes.write import AUTHOR_CHARS
 from recorder.pubsub import invalidation
 from recorder.pubsub.invalidation import Invalidation
 
+MAKER = "OpenTelemetry"  # of the definitions that evaluations made
+DEFINED_MAX = 50  # of them in a project
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _YES = {"pass": True, "true": True, "yes": True, "fail": False, "false": False, "no": False}
 _PLACE = ("target", "session_id", "loop_id", "run", "loop", "turn", "group", "event")
@@ -110,11 +114,10 @@ class _Places:
 
 
 class _Scores:
-    """The definitions of a project by name and kind of target, as far as they were asked for."""
+    """The scores that evaluations are, by the definitions of a project."""
 
     def __init__(self, project: int) -> None:
         self._project = project
-        self._known: dict[tuple[str, str], ScoreDefinition | None] = {}
 
     def note(self, placed: PlacedEvaluation, target: Target) -> Note:
         """Return an evaluation as a score, or as a note."""
@@ -137,7 +140,7 @@ class _Scores:
         return note
 
     def _value(self, name: str, evaluation: Evaluation, target: str) -> Value | None:
-        definition = self._definition(name, target)
+        definition = self._definition(name, evaluation, target)
         if definition is None:
             return None
         number = evaluation.value
@@ -151,14 +154,29 @@ class _Scores:
         except Refused:
             return None
 
-    def _definition(self, name: str, target: str) -> ScoreDefinition | None:
-        if (name, target) not in self._known:
-            try:
-                found = definitions.definition(self._project, name, target, Note.Source.CODE)
-            except Refused:
-                found = None
-            self._known[name, target] = found
-        return self._known[name, target]
+    def _definition(self, name: str, evaluation: Evaluation, target: str) -> ScoreDefinition | None:
+        """Return the definition by which an evaluation is a score, made if there is none of its name."""
+        try:
+            return definitions.definition(self._project, name, target, Note.Source.CODE)
+        except Refused as refused:
+            return self._defined(name, evaluation) if refused.code == "unknown_score" else None
+
+    def _defined(self, name: str, evaluation: Evaluation) -> ScoreDefinition | None:
+        kind = _kind_of(evaluation)
+        made = ScoreDefinition.objects.filter(project=self._project, created_by=MAKER)
+        if not kind or made.count() >= DEFINED_MAX:
+            return None
+        try:
+            return definitions.define(Project.objects.get(pk=self._project), Draft(name, kind), MAKER)
+        except Refused:  # no name of a score
+            return None
+
+
+def _kind_of(evaluation: Evaluation) -> str:
+    """Return what an evaluation shows that its score takes; "" for a label that may be one of many."""
+    if evaluation.value is not None:
+        return ScoreDefinition.Kind.NUMBER
+    return ScoreDefinition.Kind.BOOLEAN if evaluation.label.lower() in _YES else ""
 
 
 def _sentence(evaluation: Evaluation) -> str:

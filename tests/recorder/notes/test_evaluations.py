@@ -1,4 +1,4 @@
-"""Evaluations in telemetry are scores where the project defines them, else notes, on what they are about."""
+"""Evaluations in telemetry are scores, or notes if no definition takes them, on what they are about."""
 
 import json
 
@@ -7,8 +7,8 @@ import pytest
 from recorder.core.sources import OTLP
 from recorder.ingest.commit.pipeline import Batch, record
 from recorder.ingest.commit.span_backlog import PRODUCER
-from recorder.models import LoopRecord, Mention, Note, Project, Session
-from recorder.notes import definitions
+from recorder.models import LoopRecord, Mention, Note, Project, ScoreDefinition, Session
+from recorder.notes import definitions, evaluations
 from recorder.notes.definitions import Draft
 from recorder.notes.write import delete_of_session
 from recorder.projection.rebuild import rebuild
@@ -73,20 +73,47 @@ def notes():
 
 SCORE = ("score", "turn", 0, "Relevance", 0.8, "pass\n\nIt answers.")
 NOTE = ("note", "turn", 0, "", None, "Relevance: 0.8 (pass)\n\nIt answers.")
+TONE = {"gen_ai.evaluation.name": "Tone"}
 
 
-def test_an_evaluation_is_a_score_of_the_turn_where_the_project_defines_it(project):
-    definitions.define(project, Draft("Relevance", "number", least=0, most=1), "admin")
-    other = Project.objects.create(slug="other")
-    for each in (project, other):
-        captures.record(each, [span()])
-        captures.record(each, [log(RELEVANCE)])
-        captures.record(each, [log(RELEVANCE)])
+def test_an_evaluation_is_a_score_of_the_turn(project):
+    for _ in range(2):
+        captures.record(project, [span(), log(RELEVANCE)])
 
-    found = Note.objects.get(project=project)
-    assert notes() == [SCORE, NOTE] or notes() == [NOTE, SCORE]
+    found = Note.objects.get()
+    assert notes() == [SCORE]
     assert (found.source, found.author, found.number) == ("code", "evals", 0.8)
-    assert Note.objects.get(project=other).kind == "note", "definitions are a project's own"
+
+
+def test_a_definition_says_what_it_takes_in_its_project(project):
+    definitions.define(project, Draft("Relevance", "number", least=1, most=5), "admin")
+    for each in (project, Project.objects.create(slug="other")):
+        captures.record(each, [span(), log(RELEVANCE)])
+
+    assert sorted(notes()) == [NOTE, SCORE]
+    assert Note.objects.get(project=project).kind == "note"
+
+
+@pytest.mark.parametrize(("about", "kind"), [
+    ({"gen_ai.evaluation.score.value": 4, "gen_ai.evaluation.score.label": "warm"}, "number"),
+    ({"gen_ai.evaluation.score.label": "Pass"}, "boolean"),
+    ({"gen_ai.evaluation.score.label": "warm"}, None),
+    ({"gen_ai.evaluation.name": "1st", "gen_ai.evaluation.score.value": 4}, None),
+])  # fmt: skip
+def test_the_first_evaluation_of_a_name_defines_it_by_what_it_has(project, about, kind):
+    captures.record(project, [span(evaluations=[TONE | about])])
+
+    made = ScoreDefinition.objects.filter(name="Tone", created_by="OpenTelemetry").first()
+    assert (made and made.kind) == kind
+    assert Note.objects.get().kind == ("note" if kind is None else "score")
+
+
+def test_of_very_many_names_further_ones_are_notes(project, monkeypatch):
+    monkeypatch.setattr(evaluations, "DEFINED_MAX", 2)
+    sent = [TONE | {"gen_ai.evaluation.name": f"n{n}", "gen_ai.evaluation.score.value": n} for n in range(4)]
+    captures.record(project, [span(evaluations=sent)])
+
+    assert sorted(note.kind for note in Note.objects.all()) == ["note", "note", "score", "score"]
 
 
 @pytest.mark.parametrize("lines", [
@@ -98,9 +125,9 @@ def test_an_evaluation_is_found_in_any_order_and_once(project, lines):
     for each in [*lines, *lines]:
         captures.record(project, [each])
 
-    assert notes() == [NOTE]
+    assert notes() == [SCORE]
     rebuild(project)
-    assert notes() == [NOTE]
+    assert notes() == [SCORE]
     note = Note.objects.get()
     assert (note.loop, note.session_id) == (LoopRecord.objects.get().pk, Session.objects.get().session_id)
 
