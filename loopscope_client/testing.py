@@ -14,7 +14,7 @@ from loopscope_client import client, never_raise
 from loopscope_client.aio import AsyncClient
 from loopscope_client.client import Client
 from loopscope_client.scopes.base import error_text
-from loopscope_client.scopes.recorded import Event, RecordedLoop, RecordedToolCall, loops_in, open_parts
+from loopscope_client.scopes.memory_records import Event, RecordedLoop, RecordedToolCall, loops_in, open_parts
 from loopscope_client.status import Status
 from loopscope_client.transport.delivery import State
 

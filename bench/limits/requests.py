@@ -83,4 +83,4 @@ def wait_until_read(target: Place) -> None:
             waiting = line.read_response()[1].partition(b"\nloopscope_spans_waiting_bytes ")[2]
             if float(waiting.partition(b"\n")[0]) == 0:
                 return
-            time.sleep(LOOK_S)
+            time.sleep(LOOK_S)  # the metrics are asked again then

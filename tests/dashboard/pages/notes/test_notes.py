@@ -27,7 +27,6 @@ from recorder.notes import targets, write
 from recorder.notes.definitions import Draft, define
 from recorder.notes.write import Author
 from recorder.operations import retention
-from tests.dashboard.pages.session.conftest import words
 from tests.support import build
 
 LOOP = "s.a.1"
@@ -73,13 +72,6 @@ def turn_panel(ordinal):
 def form_url(session, **query):
     pairs = "&".join(f"{name}={value}" for name, value in query.items())
     return f"/p/default/sessions/{session.sessions.get().pk}/notes/new?{pairs}"
-
-
-def test_a_form_names_the_session_by_its_title(noted, see):
-    noted.sessions.update(title="Fix the parser")
-    of_turn = form_url(noted, loop=LoopRecord.objects.get().pk, turn=0)
-    assert "On the session: Fix the parser" in words(see(form_url(noted)).html)
-    assert "On turn 1: Fix the parser" in words(see(of_turn).html)
 
 
 def test_a_turn_shows_its_marks_and_its_notes_in_place(noted, loop):

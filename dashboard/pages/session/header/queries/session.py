@@ -21,14 +21,7 @@ from recorder.core.sources import SUBSCRIBED
 from recorder.models import EventRecord, LoopRecord, Pin, Session, ToolCall, TranscriptLine
 
 STATE = (
-    "session_id",
-    "title",
-    "agent_id",
-    "status",
-    "outcome",
-    "waiting",
-    "waiting_since",
-    "is_demo",
+    *("session_id", "title", "agent_id", "status", "outcome", "waiting", "waiting_since", "is_demo"),
     "source",
 )
 LABELS = ("tags", "metadata")

@@ -204,16 +204,7 @@ def _describe(item: Item, name: str) -> None:
     if digest.kind == "agent":
         _describe_agent(item, name, metadata)
     elif digest.kind == "model":
-        digest.model = identifier(first_text(attributes, names.MODEL).strip('"'))
-        digest.provider = names.provider_of(attributes)
-        digest.finish = _finish(first(attributes, names.FINISH))
-        digest.error = digest.error or failures.of_model_call(attributes, digest.finish, is_ok=digest.is_ok)
-        digest.response = response_id(attributes)
-        digest.usage = usage_of(attributes, digest.runtime) or usage_of_events(item.events, digest.runtime)
-        digest.cost_nano = cost_of_call_nano(attributes)
-        digest.tries = sum(event == "gen_ai.request.attempt" for event, _ in item.events)
-        _describe_messages(item)
-        digest.compacted = attributes.get(names.COMPACTED) is True or digest.finish == names.COMPACTION
+        _describe_model(item)
     elif digest.kind == "tool":
         _describe_tool(item, name)
     elif kinds.is_guardrail(attributes):
@@ -228,6 +219,20 @@ def _describe(item: Item, name: str) -> None:
         digest.call = identifier(tool_content.call_id_of_node(attributes))
     if digest.kind == "frame" and kinds.may_report_a_run(attributes):
         _describe_run(item)
+
+
+def _describe_model(item: Item) -> None:
+    digest, attributes = item.digest, item.attributes
+    digest.model = identifier(first_text(attributes, names.MODEL).strip('"'))
+    digest.provider = names.provider_of(attributes)
+    digest.finish = _finish(first(attributes, names.FINISH))
+    digest.error = digest.error or failures.of_model_call(attributes, digest.finish, is_ok=digest.is_ok)
+    digest.response = response_id(attributes)
+    digest.usage = usage_of(attributes, digest.runtime) or usage_of_events(item.events, digest.runtime)
+    digest.cost_nano = cost_of_call_nano(attributes)
+    digest.tries = sum(event == "gen_ai.request.attempt" for event, _ in item.events)
+    _describe_messages(item)
+    digest.compacted = attributes.get(names.COMPACTED) is True or digest.finish == names.COMPACTION
 
 
 def _describe_run(item: Item) -> None:
