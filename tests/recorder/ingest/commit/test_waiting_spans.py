@@ -252,7 +252,7 @@ def test_only_what_cannot_be_rejected_waits(bad, waits):
     span = json.loads(span_line(1))["resourceSpans"][0]["scopeSpans"][0]["spans"][0] | bad
     content = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
 
-    _, may_wait = endpoint._read("traces", content, uncounted, is_json=True, encoding="")
+    _, may_wait = endpoint._read("traces", content, uncounted, is_json=True, encoding=endpoint.IDENTITY)
 
     assert may_wait == waits
 
