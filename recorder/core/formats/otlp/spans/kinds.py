@@ -46,11 +46,13 @@ _OPERATIONS: dict[str, Kind] = {
 _WORD_ENDS = re.compile(r"[\s.:-]+")
 # Parts of the names of operations and kinds that are no model call, although they may name a model and usage:
 # those of runs always, the others unless the name ends as that of a call (`langchain.chat`).
+_NO_CALLS = re.compile(r"workflow|agent|task|step|cycle|framework", re.IGNORECASE)
 _OTHERS = re.compile(
-    r"workflow|agent|task|step|cycle|framework|(?!.*(?:chat|completions?)$)(?:embed|retriev|rerank|guardrail"
-    r"|moderat|speech|transcri|image|memory|plan|tool|fetch|chain|evaluat|event|prompt|search|batch)",
+    r"embed|retriev|rerank|guardrail|moderat|speech|transcri|image|memory|plan|tool|fetch|chain|evaluat|event"
+    r"|prompt|search|batch",
     re.IGNORECASE,
 )
+_CALL_ENDS = ("chat", "completion", "completions")
 _RUNS = re.compile(r"workflow|agent|task|step|cycle|framework|chain|span", re.IGNORECASE)
 _FIGURES = re.compile(r"usage|token|cost", re.IGNORECASE)
 _KINDS = (
@@ -104,8 +106,7 @@ def is_guardrail(attributes: Fields) -> bool:
 
 def looks_like_a_call(attributes: Fields, events: Sequence[tuple[str, Fields]]) -> bool:
     """Return whether a span of no known kind is a model call: it names a model, and has usage or messages."""
-    kinds = (first_text(attributes, (name,)) for name in _KINDS)
-    if any(map(_OTHERS.search, kinds)) or not first_text(attributes, MODEL_CALL):
+    if any(map(_is_no_call, _kind_names(attributes))) or not first_text(attributes, MODEL_CALL):
         return False
     return any(map(_IS_CALL.match, attributes)) or any(
         name in (*CONTENT_EVENTS, *MESSAGE_EVENTS) for name, _ in events
@@ -121,8 +122,16 @@ def looks_like_a_tool(attributes: Fields) -> bool:
 
 def may_report_a_run(attributes: Fields) -> bool:
     """Return whether a frame may have the usage or the cost of what it ran: it is a run, or has no kind."""
-    kinds = filter(None, (first_text(attributes, (name,)) for name in _KINDS))
-    return all(map(_RUNS.search, kinds)) and any(map(_FIGURES.search, attributes))
+    return all(map(_RUNS.search, _kind_names(attributes))) and any(map(_FIGURES.search, attributes))
+
+
+def _kind_names(attributes: Fields) -> Iterator[str]:
+    return filter(None, (first_text(attributes, (name,)) for name in _KINDS))
+
+
+def _is_no_call(kind: str) -> bool:
+    is_other = _OTHERS.search(kind) is not None and not kind.lower().endswith(_CALL_ENDS)
+    return is_other or _NO_CALLS.search(kind) is not None
 
 
 def _kinds(name: str, scope: str, attributes: Fields) -> Iterator[Kind | None]:

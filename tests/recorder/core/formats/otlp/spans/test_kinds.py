@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from recorder.core.formats.otlp.spans.kinds import kind_of
+from recorder.core.formats.otlp.spans.kinds import kind_of, looks_like_a_call
 from recorder.core.formats.otlp.spans.names import runtime_of
 from tests.recorder.core.formats.otlp.spans.lines import events, span
 
@@ -173,3 +173,8 @@ def test_the_operation_of_a_run_is_a_frame_around_calls(operation):
 ])  # fmt: skip
 def test_the_kind_of_a_span(attributes, kind):
     assert span(attributes).digest.kind == kind
+
+
+@pytest.mark.parametrize("part", ["a", "chat", "completion "])
+def test_a_long_operation_is_read_in_linear_time(part):
+    assert not looks_like_a_call({"gen_ai.operation.name": part * 100_000}, [])
