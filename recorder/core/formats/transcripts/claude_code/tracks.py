@@ -131,6 +131,7 @@ class Tracks:
 
     def begin(self, track: str, loop: OpenLoop) -> OpenLoop:
         """Add a loop; forget those of sub-agents that ended longest ago."""
+        self._left.pop(loop.loop_id, None)  # of a further run of a loop events go to that one
         self.loops.pop(track, None)
         self.loops[track] = loop
         ended = [name for name, each in self.loops.items() if name and each.is_over]

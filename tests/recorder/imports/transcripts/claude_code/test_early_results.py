@@ -71,6 +71,24 @@ def test_a_result_behind_the_next_prompt_is_that_of_its_call(record, outcome):
     assert [call.state for call in states] == ["done" if outcome == "completed" else "cut", "done"]
 
 
+def test_a_result_of_an_earlier_run_of_a_sub_agent_leaves_the_later_one_as_it_is(record):
+    claude = Claude()
+    claude.prompt("Go")
+    one = agent(claude, "a1", "p0")
+    one.answer("a", use("c1"), stop="tool_use", output=3)
+    one.prompt("Again")
+    one.answer("b", use("c2"), stop="tool_use", output=5)
+    one.result("c1", "one")
+    one.result("c2", "two")
+    one.answer("c", text("Done"), output=7)
+
+    _, first, again = record("claude-code", claude.lines, one.lines)
+
+    assert (first.output_tokens, again.output_tokens, again.turns) == (3, 12, 2)
+    states = ToolCall.objects.filter(loop__in=(first, again)).order_by("loop__started_at")
+    assert [call.state for call in states] == ["cut", "done"]
+
+
 def test_a_copy_of_a_result_is_not_the_result_of_a_later_call_with_the_same_id(record):
     claude = Claude()
     claude.prompt("Go")
