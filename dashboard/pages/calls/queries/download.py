@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import cache, partial
 
 from dashboard.pages.calls.params import TURN_ERRORS, Calls, Turns
 from dashboard.pages.calls.queries.calls import call_url, matching
-from dashboard.pages.calls.queries.turns import of_session, turn_url
+from dashboard.pages.calls.queries.turns import keys_of, number_of, of_session, turn_url
 from dashboard.query_conditions.queries.tool_calls import shown_state
 from dashboard.shared.queries.session_filter import TOKENS
 from dashboard.shared.session_json.usage import buckets, reported_usage
@@ -22,7 +23,7 @@ CALLS = (
 TURNS = (
     *("turn", "loop_id", "agent_id", "model", "provider", "stop_reason", "cost_usd", "cost_source"),
     *("tokens", "uncached_input", "cache_read", "cache_write", "output", "reasoning"),
-    *("tool_calls", "errors", "error", "answer", "started_at", "ended_at", "url"),
+    *("tool_calls", "errors", "error", "answer", "started_at", "ended_at", "url", "session_turn"),
 )
 _READ = (
     *("tool_call_id", "tool_name", "summary", "state", "started_at", "ended_at", "duration_ms"),
@@ -43,13 +44,14 @@ def call_chunks(project: Project, address: Calls, now: datetime) -> Iterator[Seq
 
 
 def turn_chunks(slug: str, session: Session, address: Turns) -> Iterator[Sequence[Sequence[Value]]]:
-    """Yield the turns of a session, in the order of the list. One query a chunk."""
+    """Yield the turns of a session, in the order of the list. One query, and one a chunk."""
     turns = of_session(session)
+    keys = cache(partial(keys_of, turns))  # read after the rows are: it has each of them
     rows = turns.annotate(all_errors=TURN_ERRORS, all_tokens=TOKENS).select_related("loop")
 
     def read(pks: list[int]) -> list[Sequence[Value]]:
         found = rows.in_bulk(pks)
-        return [_turn(slug, session, found[pk]) for pk in pks if pk in found]
+        return [_turn(slug, session, found[pk], keys()) for pk in pks if pk in found]
 
     return chunked(address.order.sort(turns), read)
 
@@ -63,7 +65,7 @@ def _call(slug: str, call: ToolCall) -> Sequence[Value]:
     )
 
 
-def _turn(slug: str, session: Session, turn: Turn) -> Sequence[Value]:
+def _turn(slug: str, session: Session, turn: Turn, keys: Sequence[int]) -> Sequence[Value]:
     is_known = reported_usage(turn, session.source) is not None
     tokens, errors = getattr(turn, "all_tokens"), getattr(turn, "all_errors")  # noqa: B009  annotated above
     return (
@@ -71,7 +73,7 @@ def _turn(slug: str, session: Session, turn: Turn) -> Sequence[Value]:
         *(turn.provider, turn.stop_reason, dollars(turn.cost_nano), turn.cost_source),
         *(tokens if is_known else None, *_kinds(turn)),
         *(turn.tool_calls, errors, turn.error, turn.answer, turn.started_at, turn.ended_at),
-        turn_url(slug, turn),
+        *(turn_url(slug, turn), number_of(turn, keys)),
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,7 +15,8 @@ from dashboard.pages.calls.params import TURN_ERRORS, TURN_SORTS, Turns
 from dashboard.shared.queries.costs import NOTHING, Cost
 from dashboard.shared.queries.session_filter import TOKENS
 from dashboard.web import links
-from recorder.models import Session, Turn
+from recorder.core.loop_tree import tree_order
+from recorder.models import LoopRecord, Session, Turn
 
 READ = (
     *("ordinal", "state", "model", "error", "started_at", "ended_at", "tool_calls", "tool_errors", "answer"),
@@ -27,9 +30,10 @@ JUMPS = {
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
-    """One turn; `number` counts the turns of its loop from 1."""
+    """One turn; `number` counts the turns of its session from 1, in order of recording."""
 
     number: int
+    place: str  # its number in its loop, and the loop's number in the tree: "Turn 2 of loop 3"
     url: str
     agent: str
     model: str
@@ -58,12 +62,14 @@ def session_of(project: int, pk: int) -> Session:
 
 
 def turn_list(slug: str, session: Session, address: Turns) -> TurnList:
-    """Return a page of a session's turns. Seven queries at most, each over the turns of the session."""
+    """Return a page of a session's turns. Nine queries at most, each over its turns or loops."""
     turns = of_session(session)
     found = listing(turns, address, address.order)
     numbered = turns.annotate(all_errors=TURN_ERRORS, all_tokens=TOKENS).select_related("loop").only(*READ)
     by_key = {turn.pk: turn for turn in numbered.filter(pk__in=found.pks)}
-    rows = [_row(slug, by_key[pk]) for pk in found.pks if pk in by_key]
+    keys, loops = keys_of(turns), _loop_numbers(session)
+    shown = [turn for pk in found.pks if (turn := by_key.get(pk)) and turn.loop_id in loops]
+    rows = [_row(slug, turn, keys, loops) for turn in shown]
     return TurnList(rows, found, list(_jumps(slug, turns)))
 
 
@@ -87,9 +93,26 @@ def of_session(session: Session) -> QuerySet[Turn]:
     return Turn.objects.filter(loop__session=session)
 
 
-def _row(slug: str, turn: Turn) -> TurnRow:
+def keys_of(turns: QuerySet[Turn]) -> Sequence[int]:
+    """Return the keys of turns in order of recording, as 8 bytes each. One query."""
+    return array("q", turns.order_by("pk").values_list("pk", flat=True).iterator(chunk_size=2_000))
+
+
+def number_of(turn: Turn, keys: Sequence[int]) -> int:
+    """Return the number of a turn among the keys of its session, from 1; `nth` finds the turn by it."""
+    return bisect_left(keys, turn.pk) + 1
+
+
+def _loop_numbers(session: Session) -> Mapping[int, int]:
+    """Return the number of each loop in the tree of the session, from 1. One query."""
+    loops = LoopRecord.objects.filter(session=session).only("parent", "group", "branch_index")
+    return {loop.pk: number for number, loop in enumerate(tree_order(loops), 1)}
+
+
+def _row(slug: str, turn: Turn, keys: Sequence[int], loops: Mapping[int, int]) -> TurnRow:
     return TurnRow(
-        number=turn.ordinal + 1,
+        number=number_of(turn, keys),
+        place=f"Turn {turn.ordinal + 1:,} of loop {loops[turn.loop_id]:,}",
         url=turn_url(slug, turn),
         agent=turn.agent_id or turn.loop.agent_id,
         model=turn.model,

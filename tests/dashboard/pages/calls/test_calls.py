@@ -179,6 +179,22 @@ def test_the_turns_of_a_session_are_sorted_by_any_column_and_have_links(see, fee
     assert "There is no turn 9." in see(f"{address}?turn=9")
 
 
+def test_turns_have_the_numbers_that_the_field_takes_and_name_their_loop(see, feed, client):
+    feed(*turns("s.a.2", 5, 6), *turns("s.a.1", 7, 8))
+    address = f"/p/default/sessions/{Session.objects.get().pk}/turns"
+    html = see(f"{address}?sort=-tokens")
+    shown = re.findall(r'<a class="link" href="([^"]*)" title="([^"]*)">(\d+)</a>', html)
+
+    assert [(title, number) for _, title, number in shown] == [
+        ("Turn 2 of loop 2", "4"),
+        ("Turn 1 of loop 2", "3"),
+        ("Turn 2 of loop 1", "2"),
+        ("Turn 1 of loop 1", "1"),
+    ]
+    for url, _, number in shown:
+        assert client.get(f"{address}?turn={number}")["Location"] == url
+
+
 def test_every_order_is_read_and_every_page_has_each_turn_once(see, feed):
     feed(*turns("s.a.1", *(n % 7 * 10 for n in range(60))))
     address = f"/p/default/sessions/{Session.objects.get().pk}/turns"
@@ -230,5 +246,5 @@ def test_calls_are_read_of_the_newest_sessions_alone(see, feed, monkeypatch):
     assert [row.split()[0] for row in rows(see("/p/default/calls"), "call-list")] == ["new"]
 
 
-QUERIES_OF_TURNS = 15
+QUERIES_OF_TURNS = 17
 QUERIES_OF_CALLS = 14

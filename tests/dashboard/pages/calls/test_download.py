@@ -86,6 +86,13 @@ def test_turns_are_those_of_the_page_in_every_order(see, get, turns_url, monkeyp
     assert [(row["tool_calls"], row["errors"]) for row in rows[:2]] == [("0", "0"), ("1", "1")]
 
 
+def test_turns_have_their_number_in_the_loop_and_in_the_session(get, feed, turns_url):
+    feed(*turns("s.a.2", 5, 6))
+    numbers = [(item["turn"], item["session_turn"]) for item in items(get(f"{turns_url}.json?sort=-turn"))]
+
+    assert numbers == [(2, 6), (1, 5), (4, 4), (3, 3), (2, 2), (1, 1)]
+
+
 def test_tokens_that_were_not_reported_are_unknown(get, turns_url):
     Turn.objects.filter(ordinal=3).update(unreconciled=1, uncached_tokens=None, visible_tokens=None)
     unknown = items(get(f"{turns_url}.json"))[3]
