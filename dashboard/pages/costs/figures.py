@@ -108,9 +108,10 @@ class Figures:
 
     @property
     def change(self) -> str:
-        """Return the change of cost since the period before, signed: "+14%"."""
+        """Return the change of cost since the period before, signed: "+14%"; "" if unknown or below 0.5%."""
         growth = change(self.sum.cost_nano, self.before.cost_nano)
-        return "" if growth is None else f"{growth:+.0%}".replace("-", "\N{MINUS SIGN}")
+        signed = "" if growth is None else f"{growth:+.0%}"
+        return "" if signed in ("+0%", "-0%") else signed.replace("-", "\N{MINUS SIGN}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from types import SimpleNamespace
 
+import pytest
+
 from dashboard.pages.costs.figures import Figures
 from dashboard.pages.costs.totals import UsageTotals, change, total
 
@@ -34,3 +36,9 @@ def test_rates_of_nothing_are_none():
 def test_a_fall_of_costs_has_a_minus_sign():
     period = SimpleNamespace(sum=UsageTotals(cost_nano=41), before=UsageTotals(cost_nano=100))
     assert Figures.change.fget(period) == "\N{MINUS SIGN}59%"
+
+
+@pytest.mark.parametrize("now", [9_999, 10_000, 10_001])
+def test_costs_that_hardly_change_have_no_change_of_zero(now):
+    period = SimpleNamespace(sum=UsageTotals(cost_nano=now), before=UsageTotals(cost_nano=10_000))
+    assert Figures.change.fget(period) == ""
