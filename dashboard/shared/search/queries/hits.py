@@ -49,7 +49,7 @@ def hits(project: int, node: Node | None, found: Iterable[Found]) -> dict[int, H
     for hit in documents:
         kind = NAMES[hit.kind]
         text = hit.text or read.get((hit.event or 0, kind), "")
-        shown = _snippet(text, patterns)
+        shown = _title(text, patterns) if kind == "title" else _snippet(text, patterns)
         event = None if kind == "title" else hit.event
         at = hit.at or times.get(hit.event or 0)
         made[hit.pk] = Hit(kind, hit.loop, hit.turn, event, at, shown.text, shown.ranges)
@@ -66,6 +66,12 @@ def _texts(events: Iterable[int]) -> Mapping[tuple[int, str], str]:
             before = text_of.get((line, text.kind))
             text_of[line, text.kind] = text.text if before is None else f"{before}\n{text.text}"
     return text_of
+
+
+def _title(text: str, patterns: Sequence[Searched]) -> Snippet:
+    """Return what matches of the title, the agent and the id of a session, the title first."""
+    snippets = [_snippet(line, patterns) for line in text.split("\n")]
+    return next((shown for shown in snippets if shown.ranges), snippets[0])
 
 
 def _snippet(text: str, patterns: Sequence[Searched]) -> Snippet:

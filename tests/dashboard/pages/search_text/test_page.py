@@ -50,6 +50,15 @@ def test_hits_are_grouped_by_session_with_kind_snippet_and_turn(project, record,
     assert "1 loop, 1 turn" in html
 
 
+@pytest.mark.parametrize(
+    ("q", "shown"), [("parser", "Fix the parser"), ("mender", "mender"), ("parser mender", "Fix the parser")]
+)
+def test_a_hit_in_a_title_shows_the_title_alone_or_the_agent_that_matches(project, record, search, q, shown):
+    record(project, *conversation("one", "Done", prompt="Fix the parser", agent_id="mender"))
+
+    assert [text for kind, text in hits(search(q, kind="title")) if kind == "Title"] == [shown]
+
+
 def test_a_hit_leads_to_its_turn(project, record, search, client):
     record(project, *conversation("one", "The needle"))
     loop = LoopRecord.objects.get()
