@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dashboard.pages.session.conversation.items import DECISIONS, CompactionDivider, Item, Note, Tone
 from dashboard.pages.session.events.bodies import Body, Excerpt, Object, folded, number, pretty, string
+from dashboard.rendering.number_format import plural
 from dashboard.rendering.shared_page import is_shared, masked_text
 from dashboard.web import links
 from recorder.core.formats.native import EVENT_TYPES
@@ -115,7 +116,7 @@ def _approval_resolved(event: Object) -> Note:
 
 def _prun_applied(event: Object) -> Note:
     messages, tokens = number(event.get("messages_removed")), number(event.get("tokens_removed"))
-    words = f"Pruned {messages:,} messages and {tokens:,} tokens from its context"
+    words = f"Pruned {plural(messages, 'message')} and {plural(tokens, 'token')} from its context"
     return Note(words, "compaction", "fold-vertical", body=_text(event, "memo"))
 
 

@@ -136,9 +136,8 @@ def _parallel_end(event: Object) -> str:
 
 
 def _compaction_start(event: Object) -> str:
-    return (
-        f"{tokens(number(event.get('estimated_tokens')))} tokens, {_count(event, 'message_count')} messages"
-    )
+    count = tokens(number(event.get("estimated_tokens")))
+    return f"{count} tokens, {_counted(event, 'message_count', 'message')}"
 
 
 def _compaction_end(event: Object) -> str:
@@ -147,7 +146,8 @@ def _compaction_end(event: Object) -> str:
 
 
 def _prun_applied(event: Object) -> str:
-    return f"{_count(event, 'messages_removed')} messages, {_count(event, 'tokens_removed')} tokens"
+    messages = _counted(event, "messages_removed", "message")
+    return f"{messages}, {_counted(event, 'tokens_removed', 'token')}"
 
 
 def _revert_applied(event: Object) -> str:
@@ -208,6 +208,11 @@ def _field(name: str) -> Callable[[Object], str]:
 def _usage(event: Object) -> str:
     usage = obj(event.get("usage"))
     return f"{exact(number(usage.get('output')))} output tokens" if usage else ""
+
+
+def _counted(event: Object, name: str, noun: str) -> str:
+    value: Json = event.get(name)
+    return plural(value, noun) if type(value) is int else f"unknown {noun}s"
 
 
 def _count(event: Object, name: str) -> str:

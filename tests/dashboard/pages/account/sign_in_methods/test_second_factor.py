@@ -190,6 +190,7 @@ def test_new_recovery_codes_end_the_old_ones(client, codes, clock):
     password_step(client)
     enter(client, code_of(codes[0], clock))
     confirm(client)
+    assert "<p>10 unused codes end.</p>" in client.get("/account/security/recovery/new").content.decode()
     shown = client.post("/account/security/recovery/new", follow=True).content.decode()
     new = RECOVERY.findall(shown)
     assert len(new) == 10

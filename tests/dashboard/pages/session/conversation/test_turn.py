@@ -157,6 +157,7 @@ def test_events_between_messages_become_notes():
     assert all(isinstance(note, Note) for note in notes)
     assert [note.tone for note in notes] == ["rejected", "compaction", "compaction", "error", ""]
     assert notes[0].body.text == "blocked term"
+    assert notes[1].text == "Pruned 1 message and 10 tokens from its context"
     assert "Telepathy" in notes[-1].text
     assert '"strength": 3' in notes[-1].json.text
 

@@ -221,3 +221,9 @@ def test_the_session_brief_is_a_document_of_the_json_tab(reader, feed):
     api = f"/api/v1/sessions/{loop.session.session_id}/context?as=text"
     assert response.content == reader.get(api).content
     assert b'"bash": 2 calls, 1 failed' in response.content
+
+
+def test_one_message_that_was_pruned_is_counted_in_the_singular(feed, loop):
+    feed(build.agent_start(), build.prun_applied())
+
+    assert "1 message, 10 tokens" in loop(".1", query="?tab=events").text
