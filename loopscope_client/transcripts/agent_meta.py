@@ -26,6 +26,7 @@ _PI_SESSION, _PI_RUN = re.compile(r"\d{4}-\d\d-\d\dT[\d-]+Z?_(.+)"), re.compile(
 
 def meta_line(agent: str, path: Path, first_line: bytes) -> bytes:
     """Return the line of the transcript of a sub-agent; b"" of another one, or where nothing is beside it."""
+    path = path.absolute()  # its folders say where it belongs
     if agent == "pi":
         return _of_pi(path)
     return _of_claude_code(path, first_line) if agent == "claude-code" else b""

@@ -120,8 +120,8 @@ def _files(path: Path, report: Report) -> Iterator[tuple[Path, bool]]:
         has_store = any(folder.glob("opencode*.db"))  # to which they were moved
         skipped = [Skipped(each, JSON_STORE) for each in older if not has_store]
         inside = list(walk(folder, skipped))
-        if older:  # with the messages and their parts beside it
-            inside = [each for each in inside if not each.is_relative_to(older[0].parent)]
+        stored = [part for each in older for part in _parts(each)]
+        inside = [each for each in inside if not any(each.is_relative_to(part) for part in stored)]
         for each in inside:
             if not (why := refusal(each)):
                 yield each, False
@@ -135,6 +135,13 @@ def _files(path: Path, report: Report) -> Iterator[tuple[Path, bool]]:
         yield path.resolve() if path.is_symlink() else path, True
     else:
         report.problem(path, "it is no file")
+
+
+def _parts(store: Path) -> list[Path]:
+    """Return the folders of an older OpenCode: its sessions, and messages and parts beside them."""
+    if store.parent.name == "storage":
+        return [store.parent]
+    return [store.with_name(name) for name in ("session", "message", "part")]
 
 
 def _kind(path: Path, wanted: str, *, is_named: bool) -> str:  # noqa: C901  one arm a kind of file

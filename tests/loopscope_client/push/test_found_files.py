@@ -239,12 +239,15 @@ def test_the_journal_of_a_workflow_is_no_transcript(tmp_path):
 
 
 @pytest.mark.parametrize("above", ["2026-11-22T10-00-00-000Z_s1", "notes"])
-def test_the_folder_of_a_run_of_sub_agents_of_pi_is_its_first_line(tmp_path, above):
+def test_the_folder_of_a_run_of_sub_agents_of_pi_is_its_first_line(tmp_path, monkeypatch, above):
     path = tmp_path / "--w--" / above / "r7" / "run-0" / "session.jsonl"
     path.parent.mkdir(parents=True)
     path.write_bytes(line("pi", 0))
     (source,), _ = found("pi", tmp_path)
     head = {"type": "agent-meta", "sessionId": "s1", "agentId": "run-0", "runId": "r7"}
+    assert (lines(source)[0] == head) is (above != "notes")
+    monkeypatch.chdir(path.parent)
+    (source,), _ = found("pi", Path())
     assert (lines(source)[0] == head) is (above != "notes")
 
 

@@ -259,6 +259,17 @@ def test_the_files_of_an_older_opencode_are_named_as_one(run, tmp_path, place):
     assert (status, printed.count("opencode db migrate"), printed.count("_1.json")) == (1, 1, 0)
 
 
+def test_a_recording_beside_the_files_of_an_older_opencode_is_imported(run, tmp_path):
+    for name in ("session/p/ses_1.json", "message/ses_1/msg_1.json"):
+        written(tmp_path / name, b'{"id": "x"}')
+    shutil.copytree(TAPES / "pi/branch", tmp_path / "other")
+
+    _, printed = run(tmp_path)
+
+    assert (printed.count("opencode db migrate"), printed.count("msg_1.json")) == (1, 0)
+    assert LoopRecord.objects.exists()
+
+
 @pytest.mark.parametrize("has_older", [True, False])
 def test_sessions_of_opencode_2_are_named_and_older_ones_imported(run, tmp_path, has_older):
     store = Store(tmp_path / "opencode.db")
