@@ -28,7 +28,7 @@ class PlacedEvaluation:
 
 def newly_placed(unit: Unit, read: ReadLine) -> Iterator[PlacedEvaluation]:
     """Yield the evaluations of a unit that are about something else than before; note it."""
-    for digest, place, has_moved in unit.newly_placed():
+    for digest, place, known in unit.newly_placed():
         item = read(digest)
         for number, each in enumerate(evaluations_of(item.attributes, item.events)):
-            yield PlacedEvaluation(each, digest, number, place, has_moved)
+            yield PlacedEvaluation(each, digest, number, place, has_moved=number < known)

@@ -200,3 +200,11 @@ def test_an_evaluation_that_was_deleted_is_not_written_again(project):
     captures.record(project, [agent(**{"session.id": "s"})])
 
     assert notes() == []
+
+
+def test_a_later_state_of_a_span_adds_evaluations_and_none_that_was_deleted(project):
+    captures.record(project, [span(evaluations=[RELEVANCE])])
+    delete_of_session(project.pk, TRACE)
+    captures.record(project, [span(evaluations=[RELEVANCE, TONE])])
+
+    assert [note[-1] for note in notes()] == ["Tone: no result"]

@@ -147,20 +147,20 @@ class Unit:
         loop = self._loops.get(digest.key, digest.trace)
         return loop if loop in self.recorded else None
 
-    def newly_placed(self) -> Iterator[tuple[Digest, Place, bool]]:
-        """Yield, after `new_events`, lines with evaluations of another place than before; note these."""
+    def newly_placed(self) -> Iterator[tuple[Digest, Place, int]]:
+        """Yield, after `new_events`, lines with evaluations of a new place, and how many had one; note it."""
         for digest in self.digests.values():
             place = self._place(digest) if digest.evaluations else None
-            key = f"{digest.key} {digest.evaluations}"  # a later state of a span may have more
-            if place is not None and place != (before := self._placed.get(key)):
-                self._placed[key] = place
-                yield digest, place, before is not None
+            keys = [f"{digest.key} {number + 1}" for number in range(digest.evaluations)]
+            if place is not None and place != self._placed.get(keys[-1]):  # a later state may have more
+                known = max((n for n, key in enumerate(keys, 1) if key in self._placed), default=0)
+                self._placed[keys[-1]] = place
+                yield digest, place, known
 
     def _place(self, digest: Digest) -> Place | None:
         """Return what a line is about; None if it has no session yet."""
         span = f"{digest.trace} {digest.id}"
-        if span in self._loops:
-            loop = self._loops[span]
+        if (loop := self._loops.get(span)) is not None:
             return Place(self.recorded[loop].session, loop, self._turns.get(span))
         # A record of another program may name the session alone, which has no spans in this unit.
         session = self.session or ("" if digest.trace else digest.session)
