@@ -39,7 +39,8 @@ def _parts(text: str) -> Iterator[Fields]:
     if match is None and (match := _END.search(text)):
         # The template of a chat may open the tag, so that the answer has its end alone, on a line of its own.
         thought = text[: match.start()]
-        match = None if "<think>" in thought else match
+        is_sample = "<think>" in thought or thought.count("```") % 2
+        match = None if is_sample else match
     if match is None:
         yield {"type": "text", "text": text}
         return

@@ -100,6 +100,7 @@ def test_instructions_and_messages_of_further_clients_are_read():
     ("<think>\n\n</think>\n\nRain.", [("text", "Rain.")]),
     ("Write <think>Hm.</think> first.", [("text", "Write <think>Hm.</think> first.")]),
     ("`</think>` ends it.", [("text", "`</think>` ends it.")]),
+    ("So:\n```\n</think>\n```", [("text", "So:\n```\n</think>\n```")]),
 ])  # fmt: skip
 @pytest.mark.parametrize("name", ["gen_ai.completion.0.content", "gen_ai.completion", "ai.response.text"])
 def test_thoughts_between_tags_at_the_start_of_an_answer_are_thinking(name, text, blocks):
