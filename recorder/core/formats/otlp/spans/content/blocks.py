@@ -39,7 +39,7 @@ _LAST_CODE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ABOUT_FAILURE = ("error", "success")  # a word of a result that may be an object with a failure
-_NO_ERROR = ("", "none", "null", "false")
+_NO_ERROR = ("", "none", "null", "false", "n/a", "no error", "no errors")
 _TAIL_CHARS = 2_000  # of a result, in which its last exit code is searched
 CUT = " … [cut by the sender]"  # at the end of a text, or of what comes before one
 # Types of the blocks of an answer that some senders write as JSON into its text.
@@ -65,10 +65,14 @@ def _has_error(text: str) -> bool:
     if text[:1] != "{" or not any(word in text for word in _ABOUT_FAILURE):
         return False
     result = decoded_object(text)
-    error = result.get("error")
-    is_none = isinstance(error, str) and error.strip().lower() in _NO_ERROR
-    has_error = error is True or (isinstance(error, str | dict | list) and bool(error) and not is_none)
-    return has_error or result.get("status") == "error" or result.get("success") is False
+    error, success = result.get("error"), result.get("success")
+    if isinstance(success, bool):
+        return not success
+    if isinstance(error, dict | list):
+        has_error = any(error.values() if isinstance(error, dict) else error)
+    else:
+        has_error = error is True or (isinstance(error, str) and error.strip().lower() not in _NO_ERROR)
+    return has_error or result.get("status") == "error"
 
 
 def text_of_result(value: Json) -> str:

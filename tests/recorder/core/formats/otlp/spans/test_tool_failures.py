@@ -47,6 +47,9 @@ SUCCESSES = [
     '{"passed": 9, "error": 3}',
     '{"jobs": [{"status": "error"}]}',
     '[{"error": "x"}]',
+    '{"error": {"code": 0, "message": ""}}',
+    '{"success": true, "error": "1 warning"}',
+    '{"error": "No error"}',
 ]
 
 
