@@ -15,7 +15,10 @@ import re
 
 PARTS_MAX = 100_000  # strings, numbers, names and marks, and escaped characters: 0.3 s
 _NAME = r"[A-Za-z_][\w.]{0,100}"
-_BEGIN = re.compile(rf"\s*(?:[\[({{][\[({{\s]*(?:[bu]?'|{_NAME}\(|<{_NAME}:|None\b)|{_NAME}(?:\(\w+)?=)")
+_CLASS = r"(?:[A-Za-z_]\w{0,50}\.){0,9}_?[A-Z]\w{0,100}"  # a call of a function is no value
+_BEGIN = re.compile(
+    rf"\s*(?:[\[({{][\[({{\s]*(?:[bu]?'|{_CLASS}\(|<{_NAME}:|None\b)|{_CLASS}\(\w+=|[A-Za-z_]\w{{0,100}}=)"
+)
 _BARE = re.compile(r"\s*\w+=")  # fields of an object without its name
 _PART = re.compile(
     r"\s+"
@@ -47,10 +50,15 @@ def as_json(text: str) -> str:
     return _Writer(text).json()
 
 
+def is_bare(text: str) -> bool:
+    """Return whether a text that Python printed is the fields of an object without its name."""
+    return _BARE.match(text) is not None
+
+
 class _Writer:
     def __init__(self, text: str) -> None:
         self._text = text
-        self._is_bare = _BARE.match(text) is not None
+        self._is_bare = is_bare(text)
         self._parts: list[str] = []
         self._open: list[str] = []  # what closes the open brackets
         self._comma = False  # one is to be written before the next part

@@ -25,7 +25,7 @@ def test_a_value_that_python_printed_is_read(text, value):
 
 @pytest.mark.parametrize("text", [
     "", "hello", '{"a": 1}', "[sic] hello", "{a: 1}", "foo(bar)", "[1, 2]", "if x == 'a'", "{'a': 1}}",
-    "['a' b]",
+    "['a' b]", "print(text='hi')", "db.find(query='a')", "[f(content='a')]",
 ])  # fmt: skip
 def test_other_text_is_none(text):
     assert as_json(text) == ""

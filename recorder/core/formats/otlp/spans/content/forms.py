@@ -17,7 +17,7 @@ from recorder.core.formats import EVENT_VALUES
 from recorder.core.formats.base import Fields
 from recorder.core.formats.otlp.spans.content.blocks import CUT, is_block_list
 from recorder.core.formats.otlp.spans.content.hosted_calls import is_item
-from recorder.core.formats.python_text import as_json
+from recorder.core.formats.python_text import as_json, is_bare
 from recorder.core.formats.structure import has_more_values
 from recorder.core.records import Json
 
@@ -73,7 +73,9 @@ def opened(value: Json) -> Json:
     """
     for _ in range(_ESCAPES):
         if isinstance(value, str) and (printed := as_json(value)):
-            return found if _has_messages(found := _loaded(printed)) else value
+            found = _loaded(printed)
+            is_one = _has_fields_of_one(found) if is_bare(value) else _has_messages(found)
+            return found if is_one else value
         if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"'):
             return value
         if has_more_values(value.encode(errors="replace"), EVENT_VALUES):
@@ -96,8 +98,16 @@ def _loaded(text: str) -> Json:
 def _has_messages(value: Json, depth: int = 0) -> bool:
     """Return whether what Python printed may hold messages, and is no text that is Python by chance."""
     if isinstance(value, list) and value and depth < _DEPTH:
-        return value[0] in tuple(_ROLES) or _has_messages(value[0], depth + 1)
+        is_pair = depth > 0 and len(value) == 2 and value[0] in tuple(_ROLES)
+        return is_pair or _has_messages(value[0], depth + 1)
     return isinstance(value, dict) and not _WITH_TEXT.isdisjoint(value)
+
+
+def _has_fields_of_one(value: Json) -> bool:
+    """Return whether fields that Python printed are of a message or around some: `query='cats'` is a text."""
+    return isinstance(value, dict) and (
+        "content" in value or any(_has_messages(value[name]) for name in _WITH_TEXT & value.keys())
+    )
 
 
 def _completed(text: str) -> Json:

@@ -321,6 +321,8 @@ def test_messages_that_python_printed_are_read(name, value):
     "content='Rain.' additional_kwargs={} response_metadata={'finish_reason': 'stop'}",
     "{'role': 'assistant', 'content': \"Rain.\", 'tool_calls': None}",
     "ChatCompletion(choices=[Choice(message=ChatCompletionMessage(content='Rain.', role='assistant'))])",
+    "generations=[[Generation(text='Rain.')]] llm_output=None",
+    "message=ChatMessage(role='assistant', content='Rain.') raw=None",
 ])  # fmt: skip
 def test_an_answer_that_python_printed_is_read(value):
     [end] = of_type([span(CALL | {"gen_ai.completion": value})], "MessageEnd")
@@ -328,7 +330,10 @@ def test_an_answer_that_python_printed_is_read(value):
     assert [block["text"] for block in end["message"]["content"]] == ["Rain."]
 
 
-@pytest.mark.parametrize("text", ["['a', 'b']", "{'a': 1}", "x=1", "Point(x=1, y=2)"])
+@pytest.mark.parametrize("text", [
+    "['a', 'b']", "{'a': 1}", "x=1", "Point(x=1, y=2)", "['user', 'admin']", "query='cats' task='find'",
+    "text=5", "print(text='hi')", "client.create(model='m', prompt='Weather?')",
+])  # fmt: skip
 def test_python_that_holds_no_message_stays_text(text):
     ends = of_type([span(CALL | {"gen_ai.prompt": text, "gen_ai.completion": text})], "MessageEnd")
 
