@@ -57,6 +57,9 @@ def pairs(tools: Iterable[Digest]) -> Iterator[tuple[Digest, Digest]]:
 
 def _is_call_of(call: Digest, server: Digest) -> bool:
     lasts = call.end - call.start, server.end - server.start
+    is_server = call.is_mcp and not call.parent  # or a client without an agent, if both have one request
+    if is_server and not (call.request_id and call.request_id == server.request_id):
+        return False
     return call.trace != server.trace and lasts[0] >= lasts[1] and not are_apart(call, server)
 
 

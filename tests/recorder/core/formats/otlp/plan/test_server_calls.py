@@ -56,6 +56,13 @@ def test_the_call_of_another_one_is_a_loop_of_its_own(attributes, at):
     assert sorted(len(loop["tools"]) for loop in found) == [1, 1]
 
 
+def test_two_calls_that_servers_alone_report_are_two():
+    attributes = OF_SESSION | {"gen_ai.tool.call.arguments": CITY}
+    found = build.loops([server((1, 1.5), "b1", **attributes), server((2.5, 2.8), "b2", **attributes)])
+
+    assert sum(len(loop["tools"]) for loop in found) == 2
+
+
 def test_a_call_has_one_server():
     attributes = OF_SESSION | {"gen_ai.tool.call.arguments": CITY}
     servers = [server(trace=trace, **attributes) for trace in ("b1", "b2", "b3")]
