@@ -1,4 +1,4 @@
-"""The line that stands for what is beside the transcript of a sub-agent, and is sent before its first line.
+"""The line sent before the transcript of a sub-agent: what files and folders beside it say about it.
 
 Claude Code: the file `agent-ID.meta.json` alone names the call that started the sub-agent, and the sub-agent
 that made the call. What never changes of it is in the line, with the run of a workflow that the folder of the

@@ -21,7 +21,7 @@ TRIES = 8
 COUNTED = 64  # an error of `json` counts the newlines before it, which is so many times as fast as parsing
 PARTS_MAX = 64  # runs of NUL by which a line is taken apart; what follows them stays one line
 RECORDS_MAX = 1_000  # of a line that are records of their own; what follows them stays one line
-NULS = 256  # bytes that stand for a longer run of NUL
+NULS = 256  # bytes that replace a longer run of NUL
 # In JSON an object follows one of `:,[` or space, and a quotation mark in a string is escaped.
 _SEAM = re.compile(rb'[^:,\[\s]\s*\{"')
 _NULS = re.compile(rb"\x00+")

@@ -1,7 +1,9 @@
 """The sessions of OpenCode's store as lines that only grow, read from a copy of the store.
 
-The first line is the session, each further one a finished message with its parts, in order of time. An answer
-that was not finished is left out until a later message shows that it never will be. So lines never change.
+The first line is the session, the next one its title, once it has one (`opencode.title`). Each further one is
+a finished message with its parts, in order of time. An answer that was not finished is left out until a later
+message shows that it never will be. So lines never change, but for a title: who sends or imports the lines
+sends another title after what was sent.
 
 Of an answer that is not finished `with_running` gives the parts that are (`opencode.part`): a text that has
 ended, a call when it runs and again when it has ended, a step with its usage. They are no longer among the
@@ -29,6 +31,8 @@ _ABOUT = ("role", "parentID", "modelID", "providerID", "mode", "agent")  # of a 
 _BEGUN = ("running", "completed", "error")  # statuses of a call that began to run
 PART = "opencode.part"  # type of a part of an answer that is not finished
 HEAD = "opencode.session"  # type of a session's first line
+TITLE = "opencode.title"  # type of the line behind it
+_UNTITLED = ("New session - ", "Child session - ")  # begin the titles that a session has at first
 OPERATIONS, STEPS, BYTES_A_STEP = 10_000, 1_000, 1_000  # of SQLite; steps a byte are ten times what is needed
 VALUE_MAX = 64 * 1024 * 1024  # bytes
 Fields = dict[str, Any]
@@ -49,7 +53,7 @@ def sessions(store: sqlite3.Connection, *, with_running: bool = False) -> Iterat
         for row in rows:
             head = _head(row, _root(row["id"], parents))
             messages = _messages(store, row["id"], with_running=with_running)
-            yield row["id"], [_line(head), *map(_line, messages)]
+            yield row["id"], [_line(each) for each in (head, *_title(row), *messages)]
         if has_newer and store.execute("SELECT 1 FROM session_v2 LIMIT 1").fetchone():
             raise NotReadable(f"it has {_NEWER}; those of earlier releases are")
     finally:
@@ -119,6 +123,13 @@ def _head(row: Fields, root: str) -> Fields:
         "version": row.get("version"),
         "time_created": row.get("time_created"),
     }
+
+
+def _title(row: Fields) -> Iterator[Fields]:
+    """Yield the title of a main session; that of a sub-agent is none of the session that it belongs to."""
+    title = row.get("title")
+    if isinstance(title, str) and title and not title.startswith(_UNTITLED) and not row.get("parent_id"):
+        yield {"type": TITLE, "session_id": row["id"], "title": title}
 
 
 def _messages(store: sqlite3.Connection, session: str, *, with_running: bool) -> Iterator[Fields]:

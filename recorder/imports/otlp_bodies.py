@@ -44,16 +44,16 @@ def import_bodies(
     except UnusableError as error:
         report.problem(path, str(error))
         return
-    known = _loops(project)
+    loops_before = _loops(project)
     for start in range(0, len(lines), LINES):
         receipt = stored(Batch(project.pk, PRODUCER, None, lines[start : start + LINES], OTLP))
         report.events += receipt.accepted
         report.duplicates += receipt.duplicates
         for number, rejected in enumerate(receipt.rejected, start=start + 1):
             report.reject(path, f"span {number}", rejected)
-    new = _loops(project) - known
+    new = _loops(project) - loops_before
     report.loops += len(new)
-    report.session_keys |= {session for _, session in new} - {session for _, session in known}
+    report.session_keys |= {session for _, session in new} - {session for _, session in loops_before}
 
 
 def _loops(project: Project) -> set[tuple[int, int]]:

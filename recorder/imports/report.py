@@ -74,8 +74,8 @@ class Report:
             plural(self.loops, "new loop"),
             plural(self.events, "new event"),
         )
-        known = f"{plural(self.duplicates, 'event')} and {plural(self.live, 'loop')}"
-        found = [", ".join(counts), f"{known} were already recorded"]
+        repeated = f"{plural(self.duplicates, 'event')} and {plural(self.live, 'loop')}"
+        found = [", ".join(counts), f"{repeated} were already recorded"]
         if self.unchanged:
             unchanged = plural(self.unchanged, "file has", "files have")
             found.append(f"{unchanged} not changed since the last import")

@@ -84,16 +84,18 @@ def _rows(store: sqlite3.Connection, table: str, after: int) -> Iterator[Fields]
 
 def _producer(project: Project, store: sqlite3.Connection, path: Path) -> tuple[str, dict[str, int]]:
     """Return the producer of a store, and how far it was read."""
-    known = Producer.objects.filter(project=project, format=FORMAT, name__startswith=_PREFIX).order_by("pk")
+    producers = Producer.objects.filter(project=project, format=FORMAT, name__startswith=_PREFIX).order_by(
+        "pk"
+    )
     mine = _PREFIX + hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:32]
-    for producer in sorted(known, key=lambda each: each.name != mine):
+    for producer in sorted(producers, key=lambda each: each.name != mine):
         cursor = (producer.reading or {}).get("cursor", {})
         read = _read_to(store, cursor, is_path=producer.name == mine)
         if read is not None:
             return producer.name, read
     first = next(_rows(store, EVENTS, 0), {})
-    taken = known.filter(name=mine).exists()
-    return (f"{mine}:{fingerprint(first)[:8]}" if taken else mine), {}
+    is_used = producers.filter(name=mine).exists()
+    return (f"{mine}:{fingerprint(first)[:8]}" if is_used else mine), {}
 
 
 def _read_to(

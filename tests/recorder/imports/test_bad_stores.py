@@ -23,7 +23,7 @@ STRANGE = (7, 2**62, 1.5, None, "", "{oops", "[1, [2], {}]", "\x00\u202e x", b"\
 
 
 def bring_in(*paths, project="default", wanted="auto", **options):
-    """Import files; return whether that succeeded, and what was said."""
+    """Import files; return whether that succeeded, and the output."""
     output = StringIO()
     try:
         call_command(

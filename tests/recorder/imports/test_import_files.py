@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def run(*paths, fails=None, **options):
-    """Import, and return what was said on stdout and stderr."""
+    """Import, and return what stdout and stderr got."""
     out, err = StringIO(), StringIO()
     if fails:
         with pytest.raises(CommandError, match=fails):

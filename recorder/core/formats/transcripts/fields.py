@@ -13,7 +13,8 @@ from recorder.core.records import Json
 
 CONTEXTS = (
     *("<environment_context>", "<session_context>", "<user_instructions>", "<turn_aborted>"),
-    "# AGENTS.md",
+    *("<hook_context>", "<skill>", "<subagent_notification>", "<goal_context>", "<recommended_plugins>"),
+    *("<codex_internal_context", "# AGENTS.md"),
 )
 _MEDIA_TYPES = ("type", "mimeType", "mime", "media_type")  # fields of a part of a message
 UNDONE: Json = {"Branch": {"tag": "undone"}}  # kind of a loop that takes the place of undone messages

@@ -15,7 +15,7 @@ def loop_of_line(loop: OpenLoop | None, events: list[Fields], key: str) -> str |
 
     `key` is what `before` names the next loop by.
     """
-    is_behind = loop is None or (loop.is_over and not loop.is_aborted and not events)
+    is_behind = loop is None or (loop.has_ended and not events)
     return before(key) if loop is None or is_behind else loop.loop_id
 
 

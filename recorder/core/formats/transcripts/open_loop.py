@@ -211,7 +211,7 @@ class OpenLoop:
 
         A loop that its stream cut off is ended anew; one that has ended stays as it is.
         """
-        if self.ended is not None and not self.is_aborted:
+        if self.has_ended:
             return []
         events = self.resume()
         before = self.dump()
@@ -236,11 +236,7 @@ class OpenLoop:
 
     def end_of_stream(self, at: str) -> list[Fields]:
         """End the loop if it came to an end, else its turn: the recorder aborts it. A line may reopen it."""
-        if self.ended is not None:
-            return []
-        if self.is_finished:
-            return self.end(self.at or at)
-        return self.cut_off(at)
+        return self.end(self.at or at) if self.ended is None and self.is_finished else self.cut_off(at)
 
     def cut_off(self, at: str) -> list[Fields]:
         """End the turn of a loop that has not ended: the recorder aborts it. A line may reopen it."""
@@ -282,6 +278,11 @@ class OpenLoop:
     @property
     def is_over(self) -> bool:
         return self.ended is not None
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether it came to an end, and was not cut off."""
+        return self.ended is not None and not self.is_aborted
 
     @property
     def _is_closed(self) -> bool:

@@ -1,8 +1,8 @@
 """Reader of OpenCode's sessions, as `loopscope_client.transcripts.opencode` reads them from its store.
 
-The first line is the session; each further one is a finished message with its parts, or with `open` one that
-is being written, which comes again, or a part of such a message. A message of the user that OpenCode wrote
-itself, to compact or to go on, begins no loop.
+The first line is the session, the next one may be its title; each further one is a finished message with its
+parts, or with `open` one that is being written, which comes again, or a part of such a message. A message of
+the user that OpenCode wrote itself, to compact or to go on, begins no loop.
 """
 
 from __future__ import annotations
@@ -38,7 +38,11 @@ _USAGE = {"input": "input", "output": "output", "reasoning": "reasoning"}
 _QUESTIONS = frozenset(("question", "plan_exit"))  # tools that a person answers
 _OUTCOMES = {"MessageAbortedError": "cancelled", "MessageOutputLengthError": "limit"}  # others: failed
 _ABORTED = "Tool execution aborted"
-_DENIED = ("The user rejected permission", "The user has specified a rule which prevents")
+_TEXTS = {"text": "text", "subtask": "prompt"}  # what a part of a prompt has its words in, by type
+_DENIED = (
+    *("The user rejected permission", "The user has specified a rule which prevents"),
+    *("The user dismissed this question", "Error: The user dismissed this question"),
+)
 
 
 def detects(line: Mapping[str, object]) -> bool:
@@ -57,6 +61,7 @@ class OpenCodeReader:
         self._about = object_field(stored, "about")
         self._has_begun = bool(stored.get("begun"))
         self._types = cast("dict[str, int]", stored.get("types") or {})  # unknown ones
+        self._title = text_field(stored, "title")
         loop = stored.get("loop")
         self._loop = OpenLoop.load(loop) if isinstance(loop, dict) else None
 
@@ -70,6 +75,7 @@ class OpenCodeReader:
             "about": self._about,
             "begun": self._has_begun,
             "types": cast("Json", self._types),
+            "title": self._title,
             "loop": None if self._loop is None else self._loop.dump(),
         }
 
@@ -79,6 +85,9 @@ class OpenCodeReader:
         reading = Translation(kind or "line")
         if kind == "opencode.session":
             self._head(line)
+        elif kind == "opencode.title" and self._session:
+            self._title = text_field(line, "title") or self._title
+            reading.events = self._titled() if self._loop is not None else []
         elif kind == "opencode.message" and self._session:
             message, parts = object_field(line, "message"), objects(line.get("parts"))
             role = text_field(message, "role")
@@ -137,18 +146,23 @@ class OpenCodeReader:
         names = (("cwd", "directory"), ("version", "version"))
         self._about = {to: line[name] for to, name in names if line.get(name)}
 
+    def _titled(self) -> list[Fields]:
+        title: Fields = {"type": "SessionInfo", "session_id": self._session, "title": self._title}
+        return [title] if self._title else []
+
     def _begin(self, name: Json, now: str) -> list[Fields]:
         previous = self._loop
         events = previous.end(previous.at or now) if previous is not None else []
         is_first_of_child = bool(self._parent) and not self._has_begun
         self._has_begun = True
         self._loop = OpenLoop(self._session, loop_id(self._session, self._own if is_first_of_child else name))
-        return events + self._loop.start(self._agent, now, self._about, adopts=before(self._own))
+        events += self._loop.start(self._agent, now, self._about, adopts=before(self._own))
+        return events + (self._titled() if previous is None else [])
 
     def _user(self, line: Fields, message: Fields, parts: list[Fields], at: datetime) -> list[Fields]:
         now = time_ms(object_field(message, "time").get("created"), at)
         own = [part for part in parts if not part.get("synthetic") and part.get("type") != "compaction"]
-        texts = [text_field(part, "text") for part in own if part.get("type") == "text"]
+        texts = [text_field(part, _TEXTS.get(text_field(part, "type"), "")) for part in own]
         if parts and not own and self._loop is not None:
             return []
         events = self._begin(line.get("id"), now)
@@ -168,7 +182,7 @@ class OpenCodeReader:
         outcome = _OUTCOMES.get(text_field(failure, "name"), "")
         error = text_field(object_field(failure, "data"), "message") or text_field(failure, "name")
         tools = [part for part in parts if part.get("type") == "tool"]
-        stop = "tool_calls" if tools else text_field(message, "finish") or "stop"
+        stop = "tool_calls" if _asks(parts) else text_field(message, "finish") or "stop"
         events += loop.answer(
             str(line.get("id") or began),
             began,
@@ -249,6 +263,13 @@ def _usage(tokens: Fields) -> dict[str, int]:
     cache = counts(object_field(tokens, "cache"), {"cache_read": "read", "cache_write": "write"})
     own = counts(tokens, _USAGE)
     return own | cache | {"output": own["output"] + own["reasoning"]}
+
+
+def _asks(parts: list[Fields]) -> bool:
+    """Return whether the last step of an answer has calls: the agent goes on with their results."""
+    kinds = [part.get("type") for part in parts]
+    last = len(kinds) - kinds[::-1].index("step-start") if "step-start" in kinds else 0
+    return "tool" in kinds[last:]
 
 
 def _is_whole(part: Fields) -> bool:

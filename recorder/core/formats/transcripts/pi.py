@@ -76,6 +76,7 @@ class PiReader:
         # By id of another entry: the message above it; "" at the root.
         self._above = cast("dict[str, str]", stored.get("above") or {})
         self._types = cast("dict[str, int]", stored.get("types") or {})  # unknown ones
+        self._title = text_field(stored, "title")  # which a person gave the session
         loop = stored.get("loop")
         self._loop = OpenLoop.load(loop) if isinstance(loop, dict) else None
 
@@ -90,6 +91,7 @@ class PiReader:
             "loops": cast("Json", self._loops),
             "above": cast("Json", self._above),
             "types": cast("Json", self._types),
+            "title": self._title,
             "loop": None if self._loop is None else self._loop.dump(),
         }
 
@@ -107,6 +109,9 @@ class PiReader:
             reading.events = self._compaction(line, now)
         elif kind in ("usage", "branch_summary"):
             reading.events = self._other_call(line, now)
+        elif kind == "session_info":
+            self._title = text_field(line, "name") or self._title
+            reading.events = self._titled() if self._loop is not None else []
         elif kind not in _HEADS:
             keep_unknown(reading, line, self._types)
         if kind not in ("session", "agent-meta"):
@@ -170,18 +175,30 @@ class PiReader:
                 self._loops[name] = self._loop.loop_id
                 forget_first(self._loops, MESSAGES_MAX)
 
+    def _titled(self) -> list[Fields]:
+        """Give the session its title; that of a sub-agent's transcript is none of its session."""
+        title: Fields = {"type": "SessionInfo", "session_id": self._session, "title": self._title}
+        return [title] if self._title and not self._run else []
+
     def _message_above(self, line: Fields) -> str:
         """Return the id of the message that an entry follows; "" at the root."""
         parent = text_field(line, "parentId")
         return self._above.get(parent, parent)
 
     def _message(self, line: Fields, message: Fields, now: str) -> list[Fields]:
-        role = text_field(message, "role")
+        role, loop = text_field(message, "role"), self._loop
+        if role == "user" and loop is not None and self._steers(loop, line):
+            return loop.prompt(prompt_text(message.get("content")), now)
         if role == "user":
             return self._begin(line, now, prompt_text(message.get("content")))
         if role == "assistant":
             return self._answer(line, message, now)
-        return self._result(self._loop, message, now) if role == "toolResult" and self._loop else []
+        return self._result(loop, message, now) if role == "toolResult" and loop is not None else []
+
+    def _steers(self, loop: OpenLoop, line: Fields) -> bool:
+        """Return whether a prompt joins a loop that goes on: behind the results of all calls of an answer."""
+        is_next = self._message_above(line) == self._last
+        return is_next and not loop.has_ended and loop.stop == "toolUse" and not loop.calls
 
     def _result(self, loop: OpenLoop, message: Fields, now: str) -> list[Fields]:
         call, text = text_field(message, "toolCallId"), text_of(message.get("content"))
@@ -211,6 +228,7 @@ class PiReader:
             about = about | {SPAWNED_BY: {"run": caller}}
             more = {"parent_loop_id": caller, "is_sub_agent": True}
         events += self._loop.start(AGENT, now, about, adopts=before(self._name), **more)
+        events += self._titled() if previous is None else []
         return events + (self._loop.prompt(prompt, now) if prompt else [])
 
     def _answer(self, line: Fields, message: Fields, now: str) -> list[Fields]:
@@ -242,7 +260,7 @@ class PiReader:
         loop = self._loop
         assert loop is not None
         tokens = counts(line, {"n": "tokensBefore"})["n"] or None
-        is_over = loop.is_over or loop.turn < 0
+        is_over = loop.has_ended or loop.turn < 0
         events += loop.compaction(now, tokens, text_field(line, "summary"))
         events += self._call(loop, line, now)
         return events + (loop.end(now) if is_over else [])
@@ -254,7 +272,7 @@ class PiReader:
         events = self._begin(line, now, "") if self._loop is None else []
         loop = self._loop
         assert loop is not None
-        is_over = loop.is_over
+        is_over = loop.has_ended
         events += self._call(loop, line, now)
         return events + (loop.end(now) if is_over else [])
 
@@ -263,7 +281,10 @@ class PiReader:
         if not any(found.values()) and cost < 0:
             return []
         head = {name: text_field(line, name) or getattr(loop, name) for name in ("model", "provider")}
-        return loop.call(text_field(line, "id") or now, now, found, cost, **head)
+        stop = loop.stop
+        events = loop.call(text_field(line, "id") or now, now, found, cost, **head)
+        loop.stop = stop  # of the last answer, after which the loop goes on or not
+        return events
 
 
 def _run_of(details: Fields) -> str:

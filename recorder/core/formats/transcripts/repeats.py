@@ -23,6 +23,9 @@ from recorder.core.formats.transcripts.open_loop import OpenLoop
 Kind = Literal["answer", "side", "other", "copy"]  # "copy": the line says so itself
 Name = tuple[str, str, str]  # of a member: key, request and session
 _TYPES = frozenset(("user", "assistant", "system"))
+QUEUED = (
+    "queued_command"  # type of the attachment that is a prompt, typed while the agent of Claude Code works
+)
 _UNIQUE = 20  # characters of a message id that no other message has; gateways number their answers anew
 
 
@@ -85,7 +88,7 @@ class SharingReader(Reader, Protocol):
 def key_of(line: Fields) -> LineKey | None:
     """Return the key of a line; None for one that is no message, or has no id."""
     kind, uuid = text_field(line, "type"), text_field(line, "uuid")
-    if kind not in _TYPES:
+    if kind not in _TYPES and object_field(line, "attachment").get("type") != QUEUED:
         return None
     is_copy = bool(object_field(line, "forkedFrom"))
     if kind != "assistant":

@@ -8,7 +8,7 @@ from loopscope_client.transcripts.opencode import opened, sessions
 
 SCHEMA = """
 CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text, version text, agent text,
-                      time_created integer);
+                      time_created integer, title text);
 CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, data text);
 CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, time_created integer, data text);
 """
@@ -28,8 +28,11 @@ class Store:
     def session(self, name, parent=None, agent="build"):
         self.now += 1
         row = (name, parent, "/home/dev/project", "1.18.33", agent, self.now)
-        self.db.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?)", row)
+        self.db.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, NULL)", row)
         return name
+
+    def name(self, session, title):
+        self.db.execute("UPDATE session SET title = ? WHERE id = ?", (title, session))
 
     def message(self, session, **data):
         self.now += 1

@@ -110,6 +110,7 @@ def test_an_error_of_codex_fails_its_task_unless_an_answer_follows(record, paylo
 SPAWN = item("function_call", name="spawn_agent", arguments="{}", call_id="c1")
 ITEM = {"type": "CollabAgentToolCall", "id": "c1", "tool": "spawn_agent", "receiver_thread_ids": ["fermat"]}
 NAMED = ("event_msg", {"type": "item_completed", "item": ITEM})
+STARTED = {"type": "sub_agent_activity", "event_id": "c1", "agent_thread_id": "fermat", "kind": "started"}
 OUTPUT = item("function_call_output", call_id="c1", output='{"agent_id": "fermat"}')
 
 
@@ -121,6 +122,7 @@ OUTPUT = item("function_call_output", call_id="c1", output='{"agent_id": "fermat
         ([SPAWN, OUTPUT], ["c1"]),
         ([SPAWN, NAMED], ["c1"]),
         ([SPAWN, NAMED, OUTPUT], ["c1"]),
+        ([SPAWN, ("event_msg", STARTED)], ["c1"]),
     ],
 )
 @pytest.mark.parametrize("meta", [{}, {"session_id": None}])

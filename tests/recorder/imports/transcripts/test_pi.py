@@ -194,3 +194,24 @@ def test_what_a_sub_agent_repeats_of_its_caller_counts_once(record):
         ("Ask", "normal", 2),
         ("One", "sub_agent", 1),
     ]
+
+
+def test_a_prompt_behind_the_results_of_all_calls_steers_the_loop(record):
+    lines = [SESSION, message(1, "user", "Go"), answer(2, "", "toolUse", call="c1")]
+    result = message(3, "toolResult", "a.txt", toolCallId="c1")
+    joined = [*lines, result, message(4, "user", "Left"), answer(5, "Done")]
+    apart = [*lines, message(3, "user", "Left"), answer(4, "Done")]
+
+    found = [[(loop.title, loop.turns) for loop in record("pi", each)] for each in (joined, apart)]
+
+    assert found == [[("Go", 2)], [("Go", 1), ("Left", 1)]]
+
+
+@pytest.mark.parametrize("place", [1, 3])
+def test_the_name_of_a_session_of_pi_is_its_title(record, place):
+    lines = [SESSION, message(1, "user", "Go"), answer(2, "Done")]
+    lines.insert(place, entry(3, "session_info", name="My work"))
+
+    (loop,) = record("pi", lines)
+
+    assert (loop.session.title, loop.title) == ("My work", "Go")

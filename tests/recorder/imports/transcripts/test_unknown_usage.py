@@ -3,8 +3,8 @@
 import pytest
 
 from tests.recorder.imports.transcripts.claude_code.test_sessions import Claude, text
+from tests.recorder.imports.transcripts.gemini_cli.test_chats import GEMINI, gemini, gemini_user
 from tests.recorder.imports.transcripts.test_codex import DONE, answered, codex, item
-from tests.recorder.imports.transcripts.test_gemini_cli import GEMINI, gemini, gemini_user
 from tests.recorder.imports.transcripts.test_pi import SESSION, answer, message
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -31,7 +31,7 @@ def windows(name, secret):
 
 
 def leaks(name, secret, stored, text):
-    """Return the pieces of a secret in a stored text that do not stand in the text around it."""
+    """Return the pieces of a secret in a stored text that are not in the text around it."""
     around = re.sub(re.escape(secret), "|", text)
     if name in LEADING:  # the first characters may be those of a word
         around += secret[: WORD_MIN - 1]

@@ -51,7 +51,7 @@ def stored():
 
 
 def in_files(parts):
-    """Return the parts that stand in the files of the database; PostgreSQL's are not read."""
+    """Return the parts that are in the files of the database; PostgreSQL's are not read."""
     if connection.vendor != "sqlite":
         return []
     file = Path(connection.settings_dict["NAME"])

@@ -7,8 +7,9 @@ from typing import Literal
 
 from recorder.core.content.model_names import without_route
 from recorder.core.formats.base import Fields, object_field, text_field
-from recorder.core.formats.transcripts.fields import call_block, objects, plain, thinking
+from recorder.core.formats.transcripts.fields import call_block, objects, plain, prompt_text, thinking
 from recorder.core.formats.transcripts.open_loop import Refusal
+from recorder.core.formats.transcripts.repeats import QUEUED
 from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import FAST, US, Json
 
@@ -18,6 +19,7 @@ COMMANDS = (
 )
 OUTPUTS = ("<bash-stdout>", "<bash-stderr>", "<local-command-stdout>", "<local-command-stderr>")
 _OF_BEDROCK = re.compile(r"(?:[a-z-]+\.)?anthropic\.claude")  # `us.anthropic.claude-…-v1:0`
+_ADDED = re.compile(r"\s*<(ide_\w+|system-reminder)>")  # what an editor adds before a prompt
 _FORK = "<fork-boilerplate>"
 _TEAMMATE = "<teammate-message"  # what another agent of a team wrote
 NOTIFICATION = "<task-notification>"
@@ -31,7 +33,8 @@ _TOOL_USE_ERROR = "<tool_use_error>"  # the call was refused before the tool ran
 _CANCELLED = "The user doesn't want to take this action right now."  # before the tool ran
 _DENIED = (
     "The user doesn't want to proceed with this tool use.",
-    "Permission for this tool use was denied.",
+    "Permission for this ",  # tool use, action or command was denied, as by a classifier
+    "PreToolUse:",  # a hook that the line names blocked it
     "Permission to use ",
     "Claude requested permissions to ",
 )
@@ -161,7 +164,27 @@ def readable(text: str) -> str:
         return f"{command} {_tag(bare, 'command-args')}".strip()
     if command := _tag(bare, "bash-input") if bare.startswith("<bash-input>") else "":
         return f"! {command}"
-    return text
+    return _without_added(text)
+
+
+def _without_added(text: str) -> str:
+    """Return a prompt without what an editor added before it, which may be all of it."""
+    start = 0
+    while match := _ADDED.match(text, start):
+        closing = f"</{match[1]}>"
+        end = text.find(closing, match.end())
+        if end < 0:
+            break
+        start = end + len(closing)
+    return text[start:].strip() or text if start else text
+
+
+def queued_prompt(line: Fields) -> str:
+    """Return what a person typed while the agent worked, in no line of the user; "" for another line."""
+    attachment = object_field(line, "attachment")
+    is_prompt = attachment.get("type") == QUEUED and attachment.get("commandMode") in (None, "prompt")
+    is_typed = object_field(attachment, "origin").get("kind") in (None, "human")
+    return readable(prompt_text(attachment.get("prompt"))) if is_prompt and is_typed else ""
 
 
 def _teammate_text(text: str) -> str:

@@ -154,6 +154,8 @@ class ClaudeCodeReader:
             return self._compaction(line, session, track, now)
         if kind in TITLES:
             return self._title(line, session, track)
+        if loop is not None and (text := contents.queued_prompt(line)):
+            return loop.prompt(text, now)
         return loop.end(loop.at) if loop is not None and loop.is_finished and marks_end(line) else []
 
     def _title(self, line: Fields, session: str, track: str) -> list[Fields]:
@@ -199,7 +201,7 @@ class ClaudeCodeReader:
             self._tracks.prompts[track] = held
             return []
         if loop is not None and loop.loop_id == loop_id(session, prompt_id):
-            return loop.prompt(text, now)  # steering: a message within the same prompt
+            return loop.prompt(str(held["text"]), now)  # steering: a message within the same prompt
         self._tracks.prompts[track] = held
         return self._begin(session, track, AGENT, line, now)
 

@@ -66,6 +66,11 @@ class Thread:
         about, provider = about_of(payload), text_field(payload, "model_provider")
         return cls(head.session, head.thread, head.parent, head.agent or AGENT, about, provider)
 
+    def named(self, payload: Fields) -> list[Fields]:
+        """Give the session the name of its thread; a sub-agent's is none."""
+        title = text_field(payload, "thread_name") if self.name == self.session else ""
+        return [{"type": "SessionInfo", "session_id": self.session, "title": title}] if title else []
+
     def dump(self) -> Fields:
         """Return the state as JSON. Its names never change."""
         return {

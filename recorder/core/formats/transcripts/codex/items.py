@@ -25,6 +25,7 @@ from recorder.core.records import Json
 
 QUESTION = "request_user_input"  # a tool that a person answers
 HOSTED = ("web_search_call", "image_generation_call")  # calls that the provider runs, without a result
+_SEARCH = "tool_search_call"  # the provider runs it, or Codex
 # Types of older rollouts, whose lines are the items themselves.
 ITEMS = frozenset(
     (
@@ -36,6 +37,12 @@ _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (\d+)$", re.M
 _OUTPUT = "\nOutput:\n"  # ends the lines that Codex writes about a command
 _IMAGE_TAG = re.compile(r"</?image\b[^>]*>")  # beside an image, which is a part of its own
 _USER = re.compile(r"(?<=://)[^/@\s]*@")
+_EDITOR = (
+    "# Context from my IDE setup:",
+    "# Files mentioned by the user:",
+)  # what an editor adds to a prompt
+_REQUEST = "## My request for Codex:"  # stands between that and the prompt
+_SHELL_COMMAND = re.compile(r"\s*<user_shell_command>\s*<command>\s*(.*?)\s*</command>", re.DOTALL)
 
 
 def agent_id(text: str) -> Json:
@@ -48,32 +55,49 @@ def prompt_of(payload: Fields) -> str:
     """Return the prompt of an item or of an event as text; one without words names its images."""
     text = text_field(payload, "message") or text_of(payload.get("content"))
     if _IMAGE_TAG.sub("", text).strip():
-        return text
+        return _readable(text)
     parts = objects(payload.get("content"))
     has_image = bool(payload.get("images") or payload.get("local_images") or _IMAGE_TAG.search(text))
     return "[image]" if has_image else prompt_text(cast("Json", parts))
 
 
-def blocks_of(name: str, payload: Fields) -> list[Fields]:
+def _readable(text: str) -> str:
+    """Return a prompt as a person would read it: a command as typed, and without what an editor added."""
+    if command := _SHELL_COMMAND.match(text):
+        return f"! {command[1]}"
+    if text.lstrip().startswith(_EDITOR):
+        return text.partition(_REQUEST)[2].strip() or text
+    return text
+
+
+def blocks_of(name: str, payload: Fields, at: str) -> list[Fields]:
+    """Return the blocks of an item of an answer; `at` distinguishes equal calls without an id."""
     if name == "message" and payload.get("role") == "assistant":
         return plain(text_of(payload.get("content")))
     if name == "reasoning":
         return thinking(text_of(payload.get("summary")) or text_of(payload.get("content")))
+    own = text_field(payload, "call_id") or text_field(payload, "id")  # a result has the id of older calls
+    arguments: Json = parse_arguments(payload.get("arguments", payload.get("input")))
     if name in ("function_call", "custom_tool_call"):
-        arguments = payload.get("arguments", payload.get("input"))
-        return [call_block(payload.get("call_id"), payload.get("name"), parse_arguments(arguments))]
+        return [call_block(payload.get("call_id"), _tool_name(payload), arguments)]
     if name == "local_shell_call":
-        return [call_block(payload.get("call_id"), "local_shell", payload.get("action"))]
-    if name in HOSTED:
-        arguments = payload.get("action") or {"prompt": payload.get("revised_prompt")}
-        return [call_block(hosted_call(payload), name.removesuffix("_call"), arguments)]
+        return [call_block(own, "local_shell", payload.get("action"))]
+    if name in (*HOSTED, _SEARCH):
+        action = payload.get("action") or {"prompt": payload.get("revised_prompt")}
+        tool, made = name.removesuffix("_call"), own or fingerprint([payload, at])
+        return [call_block(made, tool, arguments if name == _SEARCH else action)]
     return []
 
 
-def hosted_call(payload: Fields) -> str:
-    """Return the id of a call that the provider ran; releases without one go by the action."""
-    made = text_field(payload, "id")
-    return made or fingerprint(payload)
+def _tool_name(payload: Fields) -> str:
+    """Return the name of a tool, with that of the MCP server that has it."""
+    name, space = text_field(payload, "name"), text_field(payload, "namespace").removesuffix("__")
+    return f"{space}__{name}" if space.startswith("mcp__") else name
+
+
+def is_hosted(name: str, payload: Fields) -> bool:
+    """Return whether an item is a call that the provider ran: no result of it comes."""
+    return name in HOSTED or (name == _SEARCH and not text_field(payload, "call_id"))
 
 
 def about_of(head: Fields) -> Fields:

@@ -17,9 +17,13 @@ class PromptPairs:
     def __init__(self, last: str = "") -> None:
         self.last = last
 
-    def is_second(self, text: str, *, is_event: bool) -> bool:
-        """Return whether a line is the second one of a prompt, and note it."""
+    def is_second(self, text: str, *, is_event: bool, has_item: bool = False) -> bool:
+        """Return whether a line is the second one of a prompt, and note it.
+
+        `has_item`: the item of this event is the line to read, whether it came or comes.
+        """
         mark = fingerprint(text)
         is_pair = self.last == (_ITEM if is_event else mark)
-        self.last = "" if is_pair else mark if is_event else _ITEM
-        return is_pair
+        if is_pair or not has_item:
+            self.last = "" if is_pair else mark if is_event else _ITEM
+        return is_pair or has_item

@@ -16,20 +16,19 @@ from recorder.core.formats.base import Fields, NextLoop, Translation, object_fie
 from recorder.core.formats.transcripts.codex.copied_history import CopiedHistory
 from recorder.core.formats.transcripts.codex.heads import AGENT, Thread, head_of
 from recorder.core.formats.transcripts.codex.items import (
-    HOSTED,
     QUESTION,
     agent_id,
     blocks_of,
     compaction_summary,
-    hosted_call,
+    is_hosted,
     prompt_of,
     result_of,
 )
 from recorder.core.formats.transcripts.codex.older_lines import OlderLines
 from recorder.core.formats.transcripts.codex.prompt_pairs import PromptPairs
 from recorder.core.formats.transcripts.codex.record_types import ENDS, STARTS, TYPES, translation_of
-from recorder.core.formats.transcripts.codex.spawned_agents import SpawnedAgents, caller_of
 from recorder.core.formats.transcripts.codex.standing_tasks import StandingTasks
+from recorder.core.formats.transcripts.codex.task_calls import EVENTS, TaskCalls, caller_of
 from recorder.core.formats.transcripts.codex.task_keys import TaskKeys
 from recorder.core.formats.transcripts.codex.usage_reports import USAGE, UsageReports
 from recorder.core.formats.transcripts.fields import before, is_context, loop_id, time_text
@@ -40,8 +39,8 @@ from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
 _PROMPT = "prompt"
+_OF_AGENT = "agent_message"  # what another agent wrote to this one
 _BY_USER = frozenset(("interrupted", "user_interrupted"))  # reasons of an abort
-_SPAWNED = frozenset(("item_completed", "collab_agent_spawn_end"))  # may name the sub-agent of a call
 
 
 class CodexReader:
@@ -68,7 +67,7 @@ class CodexReader:
         self._end = cast("list[str]", stored.get("end") or [])  # of the last task: time, outcome and error
         self._prompts = PromptPairs(text_field(stored, "prompt"))
         self._standing = StandingTasks(stored)
-        self._spawned = SpawnedAgents(cast("list[str]", stored.get("linked") or []))
+        self._calls = TaskCalls(stored)
         self._types = cast("dict[str, int]", stored.get("types") or {})  # unknown ones
         loop = stored.get("loop")
         self._loop = OpenLoop.load(loop) if isinstance(loop, dict) else None
@@ -92,7 +91,7 @@ class CodexReader:
             "end": cast("Json", self._end),
             "prompt": self._prompts.last,
             **self._standing.dump(),
-            "linked": self._spawned.dump(),
+            **self._calls.dump(),
             "types": cast("Json", self._types),
             "loop": None if self._loop is None else self._loop.dump(),
         }
@@ -161,10 +160,10 @@ class CodexReader:
         elif kind == "token_usage_record":
             self._has_records = True
             return self._report(payload, now)
-        elif kind == "response_item":
-            return self._item(name, payload, now)
-        elif kind == "event_msg" and name in _SPAWNED:
-            return self._spawned.of_item(self._loop, object_field(payload, "item") or payload)
+        elif kind in ("response_item", "inter_agent_communication"):
+            return self._item(name or _OF_AGENT, payload, now)
+        elif kind == "event_msg" and name in EVENTS:
+            return self._calls.read(self._loop, name, payload)
         elif kind == "event_msg":
             return self._message(name, payload, now)
         elif kind == "compacted":
@@ -201,12 +200,14 @@ class CodexReader:
             return self._roll_back(payload, now)
         if name == "user_message":
             return self._user(payload, now, is_event=True)
+        if name == "thread_name_updated":
+            return self._thread.named(payload) if self._loop is not None else []
         loop = self._open
-        if loop is not None and name == "error":
-            return self._failed(loop, payload, now)
-        return self._ended(loop, name, payload, now) if loop is not None and name in ENDS else []
+        return self._ended(loop, name, payload, now) if loop is not None and name in (*ENDS, "error") else []
 
     def _ended(self, loop: OpenLoop, name: str, payload: Fields, now: str) -> list[Fields]:
+        if name == "error":
+            return self._failed(loop, payload, now)
         if name == "turn_aborted":
             reason = text_field(payload, "reason")
             outcome = "cancelled" if reason in _BY_USER and not self._thread.parent else "aborted"
@@ -240,8 +241,8 @@ class CodexReader:
         text, loop = prompt_of(payload), self._open
         if not text or is_context(text):
             return []
-        is_known = is_event and self._is_marked and loop is not None and loop.turn >= 0
-        if self._prompts.is_second(text, is_event=is_event) or is_known:
+        has_item = is_event and self._is_marked and loop is not None and loop.turn >= 0
+        if self._prompts.is_second(text, is_event=is_event, has_item=has_item):
             return []
         events = self._begin_unmarked(_PROMPT, payload, now)
         return events + (self._open.prompt(text, now) if self._open is not None else [])
@@ -250,7 +251,7 @@ class CodexReader:
     def _open(self) -> OpenLoop | None:
         """The task that goes on; what follows an end belongs to the next one."""
         loop, is_ended = self._loop, self._is_marked or bool(self._end)
-        is_behind = loop is not None and loop.is_over and not loop.is_aborted and is_ended
+        is_behind = loop is not None and loop.has_ended and is_ended
         return None if is_behind else loop
 
     def _begin(self, payload: Fields, now: str) -> list[Fields]:
@@ -261,7 +262,7 @@ class CodexReader:
         is_child = thread.name != thread.session
         name = thread.name if is_child and not self._tasks else payload.get("turn_id")
         self._tasks += 1
-        self._spawned, self._end = SpawnedAgents(), []
+        self._calls, self._end = TaskCalls(), []
         self._loop = OpenLoop(thread.session, loop_id(thread.session, name))
         more = self._standing.begin(self._loop.loop_id)
         if caller := caller_of(thread, object_field(payload, "turn_attribution")):
@@ -269,7 +270,7 @@ class CodexReader:
         return events + self._loop.start(thread.agent, now, thread.about, adopts=before(thread.name), **more)
 
     def _item(self, name: str, payload: Fields, now: str) -> list[Fields]:
-        if name == "message" and payload.get("role") == "user":
+        if name == _OF_AGENT or (name == "message" and payload.get("role") == "user"):
             return self._user(payload, now, is_event=False)
         if payload.get("role") == "developer":
             return []
@@ -277,7 +278,7 @@ class CodexReader:
         loop = self._open
         if loop is None:
             return events
-        if name in ("function_call_output", "custom_tool_call_output"):
+        if name.endswith("_output"):
             return events + self._output(loop, payload, now)
         return events + self._answer(loop, name, payload, now)
 
@@ -295,7 +296,7 @@ class CodexReader:
         return self._begin({"turn_id": payload.get("id") or f"task-{self._bare_tasks}"}, now)
 
     def _answer(self, loop: OpenLoop, name: str, payload: Fields, now: str) -> list[Fields]:
-        blocks = blocks_of(name, payload)
+        blocks = blocks_of(name, payload, now)
         if not blocks:
             return []
         if not loop.key_at_end or self._is_counted:
@@ -303,19 +304,18 @@ class CodexReader:
             self._is_counted = False
         self._prompts = PromptPairs()
         events = loop.answer(f"answer {self._answers}", now, blocks, **self._head())
-        if name in HOSTED:
-            has_failed = payload.get("status") == "failed"
-            events += loop.end_tool(hosted_call(payload), "", now, has_failed=has_failed)
+        if is_hosted(name, payload):
+            call, status = str(blocks[0]["id"]), payload.get("status")
+            events += loop.end_tool(call, "", now, has_failed=status == "failed")
         if name == "function_call" and payload.get("name") == QUESTION:
             events += loop.wait_for(text_field(payload, "call_id"))
         return events
 
     def _output(self, loop: OpenLoop, payload: Fields, now: str) -> list[Fields]:
         call, (text, failed) = text_field(payload, "call_id"), result_of(payload.get("output"))
-        name = loop.tool_name(call)
-        self._is_counted = True
-        events = loop.end_tool(call, text, now, has_failed=failed)
-        return events + self._spawned.link(loop, call, name, agent_id(text))
+        name, failed = loop.tool_name(call), self._calls.takes_failure(call) or failed
+        events, self._is_counted = loop.end_tool(call, text, now, has_failed=failed), True
+        return events + self._calls.link(loop, call, name, agent_id(text))
 
     def _report(self, payload: Fields, now: str) -> list[Fields]:
         """Set the usage of the open answer; its message is complete.

@@ -10,7 +10,8 @@ TYPES = frozenset(
     (
         *("session_meta", "response_item", "event_msg", "turn_context", "token_usage_record"),
         *("world_state", "compacted", "inter_agent_communication_metadata", "inter_agent_communication"),
-        *("security_risk_score", "realtime_item"),
+        *("security_risk_score", "realtime_item", "rollout_reference", "retained_context"),
+        "agent_response_observation",
     )
 )
 STARTS = frozenset(("task_started", "turn_started"))  # marks of a task in `event_msg`

@@ -1,7 +1,8 @@
-"""Files of Claude Code with lines of two sessions in turn, failed calls with usage, and shell commands."""
+"""Files of Claude Code with two sessions in turn, failed calls with usage, commands and queued prompts."""
 
 import pytest
 
+from tests.recorder.imports.field_cases import cases
 from tests.recorder.imports.transcripts.claude_code.test_sessions import Claude, text, use
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -51,3 +52,46 @@ def test_a_shell_command_is_titled_as_it_was_typed(record):
     (loop,) = record("claude-code", claude.lines)
 
     assert (loop.title, loop.turns) == ("! git status", 1)
+
+
+@pytest.mark.parametrize("mode", [None, "prompt", "task-notification"])
+def test_what_a_person_types_while_the_agent_works_joins_its_loop(record, mode):
+    claude = Claude()
+    claude.prompt("Go")
+    claude.answer("m1", use("t1"), stop="tool_use")
+    claude.result("t1", "ok")
+    typed = {"type": "queued_command", "prompt": "And the tests", **({"commandMode": mode} if mode else {})}
+    claude.line("attachment", attachment=typed)
+    claude.answer("m2", text("Done"))
+    fork = Claude(sessionId="fork")
+    fork.lines = [line | {"sessionId": "fork"} for line in claude.lines]
+    fork.seconds = claude.seconds
+    fork.prompt("More")
+    fork.answer("m3", text("Done"))
+
+    first, second = record("claude-code", claude.lines, fork.lines)
+
+    assert [(loop.title, loop.turns, loop.outcome) for loop in (first, second)] == [
+        ("Go", 2, "completed"),
+        ("More", 1, "completed"),
+    ]
+    own = {} if mode == "task-notification" else {"And the tests": 1}
+    assert cases.prompts(first.session.project) == {"Go": 1, "More": 1, **own}
+
+
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [
+        ("<ide_opened_file>a.py</ide_opened_file>\n<system-reminder>x</system-reminder>\nMend it", "Mend it"),
+        ("<ide_opened_file>a.py</ide_opened_file>", "<ide_opened_file>a.py</ide_opened_file>"),
+        ("<ide_selection>is not closed", "<ide_selection>is not closed"),
+    ],
+)
+def test_a_prompt_is_titled_without_what_an_editor_added(record, words, title):
+    claude = Claude()
+    claude.prompt([text(part) for part in words.split("\n")])
+    claude.answer("m1", text("Done"))
+
+    (loop,) = record("claude-code", claude.lines)
+
+    assert (loop.title, cases.prompts(loop.session.project)) == (title, {title: 1})

@@ -169,6 +169,8 @@ REJECTED = "The user doesn't want to proceed with this tool use. The tool use wa
         (REJECTED, 1, "denied"),
         ("Claude requested permissions to use Bash, but you haven't granted it yet.", 1, "denied"),
         ("Permission to use Bash has been denied.", 1, "denied"),
+        ("Permission for this action has been denied. Reason: Blocked by classifier.", 1, "denied"),
+        ("PreToolUse:Bash hook error: [check.sh]: not on main", 1, "denied"),
         ("The user doesn't want to take this action right now. STOP what you are doing", 1, None),
         ("[Request interrupted by user for tool use]", 2, None),
     ],

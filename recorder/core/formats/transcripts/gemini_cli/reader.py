@@ -27,37 +27,34 @@ from recorder.core.formats.base import (
 from recorder.core.formats.transcripts.fields import (
     UNDONE,
     before,
-    call_block,
     forget_first,
-    is_context,
     loop_id,
     objects,
-    plain,
     prompt_text,
     text_of,
-    thinking,
     time_text,
+)
+from recorder.core.formats.transcripts.gemini_cli.history import WrittenHistory
+from recorder.core.formats.transcripts.gemini_cli.messages import (
+    blocks_of,
+    call_blocks,
+    has_failed,
+    is_added,
+    is_feedback,
+    result_text,
+    usage_of,
 )
 from recorder.core.formats.transcripts.late_usage import add_to_total, late_usage
 from recorder.core.formats.transcripts.line_loops import keep_unknown, loop_of_line
 from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal
 from recorder.core.formats.transcripts.repeats import LineKey, history_of, key_hash
-from recorder.core.formats.transcripts.token_counts import counts
 from recorder.core.records import Json
 
 AGENT = "gemini-cli"
 PROVIDER = "google"
 RESULTS_MAX = 5_000  # calls of a prompt that have ended
 MESSAGES_MAX = 1_000  # messages that are known when they are written again, or undone
-_USAGE = {"input": "input", "output": "output", "cache_read": "cached", "reasoning": "thoughts"}
 _COMPLETE = "complete_task"  # with which a sub-agent ends
-_SHELL = "run_shell_command"
-# The line that follows the output of a command; a command may print the same words, but not at this place.
-_EXIT_CODE = re.compile(
-    r"^Exit Code: (\d+)\n(?:(?:Error|Signal|Background PIDs|Process Group PGID): .*\n)*"
-    r"(?:Process Group PGID: .*|</untrusted_context>)?\s*\Z",
-    re.MULTILINE,
-)
 _CANCELLED_BY_USER = "Request cancelled"
 _CANCELLED = frozenset(("cancelled", "canceled"))
 _WITHOUT_RESULT = frozenset(("error", *_CANCELLED))  # statuses of calls that ended, with or without a result
@@ -87,6 +84,8 @@ class GeminiCliReader:
         self._without_usage = cast("dict[str, int]", stored.get("without_usage") or {})
         self._undone = object_field(stored, "undone")  # `above`: the loop that goes on; {} if it is the last
         self._types = cast("dict[str, int]", stored.get("types") or {})  # unknown ones
+        self._history = WrittenHistory(object_field(stored, "history"))
+        self._title = text_field(stored, "title")  # which the agent gave the session
         loop = stored.get("loop")
         self._loop = OpenLoop.load(loop) if isinstance(loop, dict) else None
 
@@ -102,6 +101,8 @@ class GeminiCliReader:
             "without_usage": cast("Json", self._without_usage),
             "undone": self._undone,
             "types": cast("Json", self._types),
+            "history": self._history.dump(),
+            "title": self._title,
             "loop": loop,
         }
 
@@ -113,14 +114,18 @@ class GeminiCliReader:
             session = line["sessionId"]
             self._session = session if is_id(session) else ""
             self._is_child = line.get("kind") == "subagent"
-            reading.name = "session"
+            reading.name, reading.events = "session", self._name_session(line)
         elif "$set" in line:
-            reading.name = "$set"
-            if self._loop is not None and self._loop.is_finished and _is_update(line["$set"]):
-                reading.events = self._loop.end(self._loop.at or now)
+            changes = object_field(line, "$set")
+            reading.name, reading.events = (
+                "$set",
+                self._change(changes, time_text(changes.get("lastUpdated"), at)),
+            )
         elif "$rewindTo" in line:
             reading.name = "$rewindTo"
             reading.events = self._rewind(text_field(line, "$rewindTo"), now)
+        elif self._history.copies(line, has_begun=bool(self._messages)):
+            pass
         elif kind == "user":
             reading.events = self._user(line, now)
         elif kind == "gemini":
@@ -159,6 +164,26 @@ class GeminiCliReader:
         """End the loop if its last answer asked for nothing more; else it is aborted."""
         return [] if self._loop is None else self._loop.end_of_stream(time_text(None, at))
 
+    def _change(self, changes: Fields, now: str) -> list[Fields]:
+        """Read a patch: the one that follows each message, with a compaction, or with a title."""
+        loop, events = self._loop, self._name_session(changes)
+        summary = self._history.compaction(changes)
+        if loop is None:
+            return events
+        if summary:
+            is_over = loop.has_ended
+            events += [*loop.compaction(now, None, summary), *(loop.end(now) if is_over else [])]
+        return events + (loop.end(loop.at or now) if loop.is_finished and "lastUpdated" in changes else [])
+
+    def _name_session(self, about: Fields) -> list[Fields]:
+        """Note the title that the agent gave a session; a sub-agent has its result there."""
+        self._title = ("" if self._is_child else text_field(about, "summary")) or self._title
+        return self._titled() if self._loop is not None and about.get("summary") else []
+
+    def _titled(self) -> list[Fields]:
+        title: Fields = {"type": "SessionInfo", "session_id": self._session, "title": self._title}
+        return [title] if self._title else []
+
     def _begin(self, name: Json, now: str) -> list[Fields]:
         previous = self._loop
         events = previous.end(previous.at or now) if previous is not None else []
@@ -171,7 +196,8 @@ class GeminiCliReader:
         if self._undone:
             more = {"continuation_kind": UNDONE, "parent_loop_id": text_field(self._undone, "above") or None}
             self._undone = {}
-        return events + self._loop.start(AGENT, now, None, adopts=before(self._session), **more)
+        events += self._loop.start(AGENT, now, None, adopts=before(self._session), **more)
+        return events + (self._titled() if previous is None else [])
 
     def _note(self, line: Fields) -> None:
         """Note the loop of a message by its id."""
@@ -195,9 +221,11 @@ class GeminiCliReader:
         if any("functionResponse" in part for part in objects(content)):
             return []
         text = prompt_text(content)
-        if not text or is_context(text) or text_field(line, "id") in self._messages:  # written again
+        if not text or is_added(text) or text_field(line, "id") in self._messages:  # written again
             return []
-        if self._is_child and self._loop is not None:  # its program writes to it, as when it called no tool
+        self._history.note_prompt(text)
+        # The program writes to a sub-agent, as when it called no tool.
+        if self._loop is not None and (self._is_child or is_feedback(text, line)):
             return self._loop.prompt(text, now)
         events = self._begin(line.get("id"), now)
         assert self._loop is not None
@@ -210,13 +238,13 @@ class GeminiCliReader:
         loop = self._loop
         assert loop is not None
         calls = objects(line.get("toolCalls"))
-        usage = _usage_of(object_field(line, "tokens"))
+        usage = usage_of(object_field(line, "tokens"))
         has_usage = any(usage.values())
         if key in self._messages and loop.key_at_end != key:  # written again behind a later answer
             late = self._late_usage(loop, key, usage, line, now) if has_usage else []
             is_of_loop = self._messages[key] == loop.loop_id
             return late + (self._late_calls(loop, calls, now) if is_of_loop else [])
-        blocks = _blocks(line, calls)
+        blocks = blocks_of(line, calls)
         if loop.key_at_end == key:  # written again, and only calls can be new
             blocks = [block for block in blocks if self._is_new_call(loop, block)]
             brings_usage = has_usage and key in self._without_usage
@@ -251,7 +279,7 @@ class GeminiCliReader:
 
     def _late_calls(self, loop: OpenLoop, calls: list[Fields], now: str) -> list[Fields]:
         """End calls of an earlier answer; one that it did not have before joins the last answer."""
-        blocks = [block for block in _call_blocks(calls) if self._is_new_call(loop, block)]
+        blocks = [block for block in call_blocks(calls) if self._is_new_call(loop, block)]
         events = loop.answer(loop.key_at_end, now, blocks) if blocks and loop.key_at_end else []
         return events + [event for call in calls for event in self._result(loop, call, now)]
 
@@ -266,13 +294,14 @@ class GeminiCliReader:
             return []
         self._results[name] = None
         forget_first(self._results, RESULTS_MAX)
-        text = _result_text(call)
+        text = result_text(call)
         is_cancelled = status in _CANCELLED
-        failed = status == "error" or (text_field(call, "name") == _SHELL and _exit_code_failed(text))
         refusal: Refusal = "denied" if is_cancelled and _DENIED.search(text) else ""
         own = parse_time(call.get("timestamp"))
         tool, ended = loop.tool_name(name), now if own is None else format_time(own)
-        events = loop.end_tool(name, text, ended, has_failed=failed and not is_cancelled, refusal=refusal)
+        events = loop.end_tool(
+            name, text, ended, has_failed=has_failed(call, text) and not is_cancelled, refusal=refusal
+        )
         child = call.get("agentId")
         if tool and is_id(child):
             events.append(loop.link(name, tool, loop_id(child, child), child))
@@ -286,43 +315,3 @@ class GeminiCliReader:
             return []
         raised = loop.event("ErrorRaised", scope="loop", message=text, timestamp=now)
         return [raised, *(loop.end(now) if loop.is_finished else loop.end(now, "failed", text))]
-
-
-def _is_update(changes: Json) -> bool:
-    """Return whether a patch is the one that follows each message: it has the time of the change."""
-    return isinstance(changes, dict) and "lastUpdated" in changes
-
-
-def _blocks(line: Fields, calls: list[Fields]) -> list[Fields]:
-    found = [
-        block
-        for thought in objects(line.get("thoughts"))
-        for block in thinking(thought.get("description") or thought.get("subject"))
-    ]
-    found += plain(text_of(line.get("content")))
-    return found + _call_blocks(calls)
-
-
-def _call_blocks(calls: list[Fields]) -> list[Fields]:
-    return [call_block(each.get("id"), each.get("name"), each.get("args")) for each in calls]
-
-
-def _usage_of(tokens: Fields) -> dict[str, int]:
-    found = counts(tokens, _USAGE, includes_cache=True)
-    found["input"] += counts(tokens, {"n": "tool"})["n"]  # beside the prompt
-    return found | {"output": found["output"] + found["reasoning"]}
-
-
-def _exit_code_failed(text: str) -> bool:
-    match = _EXIT_CODE.search(f"{text}\n")
-    return match is not None and match[1].strip("0") != ""
-
-
-def _result_text(call: Fields) -> str:
-    for part in objects(call.get("result")):
-        response = object_field(object_field(part, "functionResponse"), "response")
-        for name in ("output", "error", "content"):
-            if isinstance(found := response.get(name), str):
-                return found
-    display = call.get("resultDisplay")
-    return display if isinstance(display, str) else ""
