@@ -38,7 +38,7 @@ async def behind(scope: Scope) -> str:
     """Wait up to `WAIT_S` for the spans of the project of a request.
 
     Returns how many seconds ago the oldest one that is not read was acknowledged, "" if this process knows
-    of none, and `UNKNOWN` if spans wait and whether they are of the project cannot be told.
+    of none, and `UNKNOWN` if spans wait and whether they are of the project is unknown.
     """
     seconds = await _behind_s(scope)
     return UNKNOWN if seconds is None else str(seconds or "")
@@ -79,7 +79,7 @@ def _is_of_a_project(path: str) -> bool:
 
 
 def _project(scope: Scope) -> int | None:
-    """Return the primary key of the project that a request would read; None if it cannot be told.
+    """Return the primary key of the project that a request would read; None if it is unknown.
 
     Whether it may read it is decided elsewhere, and an answer that refuses says nothing of what waits.
     """

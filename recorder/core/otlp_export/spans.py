@@ -53,8 +53,8 @@ class Span:
 
 def homes(loops: Sequence[Loop], refs: Sequence[ChildRef]) -> dict[Loop, Home]:
     """Return where each loop of a session belongs; a sub-agent of another session is a root here."""
-    known = set(loops)
-    callers = {ref.child: ref for ref in refs if ref.child in known and ref.loop in known}
+    exported = set(loops)
+    callers = {ref.child: ref for ref in refs if ref.child in exported and ref.loop in exported}
     found: dict[Loop, Home] = {}
     for loop in loops:
         root, above, seen = loop, callers.get(loop), {loop}
@@ -263,14 +263,16 @@ def _compaction(compaction: Compaction, agent: Span) -> Span:
         "loopscope.compaction.tokens_after": compaction.tokens_after,
         "loopscope.compaction.summary": compaction.summary,
     }
-    known: dict[str, Value] = {
+    attributes: dict[str, Value] = {
         name: value for name, value in figures.items() if isinstance(value, str | int) and value != ""
     }
-    known["loopscope.compaction"] = True
+    attributes["loopscope.compaction"] = True
     if compaction.state != "done":
-        known["loopscope.outcome"] = "cut"
+        attributes["loopscope.outcome"] = "cut"
     key = f"{_key(compaction.loop)} {compaction.start_event or compaction.end_event}"
-    return _span(agent, "compaction", key, "compaction", start, max(start, _ns(compaction.ended_at)), known)
+    return _span(
+        agent, "compaction", key, "compaction", start, max(start, _ns(compaction.ended_at)), attributes
+    )
 
 
 def _span(

@@ -152,11 +152,11 @@ def _encoding(headers: list[tuple[bytes, bytes]], *, is_json: bool) -> str:
     if not is_json and _media(headers) != PROTOBUF:
         raise Fault(415, "bad_media_type", f"send {PROTOBUF} or {JSON}")
     encoding = (header(headers, b"content-encoding") or IDENTITY).lower()
-    known = encodings()
-    if encoding not in (IDENTITY, *known):
-        text = f"send {', '.join(known)} or no content encoding"
+    readable = encodings()
+    if encoding not in (IDENTITY, *readable):
+        text = f"send {', '.join(readable)} or no content encoding"
         missing = "; for zstd `loopscope[zstd]` has to be installed" if encoding == ZSTD else ""
-        raise Fault(415, "bad_encoding", text + missing, accept_encoding=", ".join(known))
+        raise Fault(415, "bad_encoding", text + missing, accept_encoding=", ".join(readable))
     return encoding
 
 

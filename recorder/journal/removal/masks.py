@@ -134,7 +134,7 @@ def mask_states(project: int, masker: Masker) -> None:
 
 
 def _mask_names(project: int, masker: Masker) -> None:
-    """Mask what is told of spans that changed no record."""
+    """Mask the sender and the attribute names of spans that changed no record."""
     for unit in SpanUnit.objects.filter(project=project, unrecorded_spans__isnull=False).defer("state"):
         sender, names = map(masker.mask_text, (unit.unrecorded_sender, unit.unrecorded_names))
         if (sender, names) != (unit.unrecorded_sender, unit.unrecorded_names):

@@ -2,10 +2,12 @@
 
 A turn and a report that both have the id of their request are one call if these are equal. Otherwise they are
 if session, model and tokens are equal and their times at most `WITHIN_NS` apart. Calls with the same figures
-at the same time are given a cost only if all their reports have the same one and none is missing.
+at the same time are given a cost only if all their reports have the same one and none is missing. Of more
+than `MOST` calls with one id, or with the same figures at the same time, none is given a cost.
 
-Invariant: which cost a turn has follows from the set of turns and reports, not from their order. Cost: a
-fixed number of statements for the turns of a line and for the reports of a batch of spans.
+Invariant: which cost a turn has follows from the set of turns and reports, not from their order. Cost: two
+statements for each turn or report and one for each request around it, which read at most `MOST + 1` rows on
+either side of what they may touch.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from recorder.database import sql
 from recorder.journal.identity import hashed
 
 WITHIN_NS = 10_000_000_000  # a transcript has the time of an answer, a report that of the end of the request
+MOST = 32  # calls that cannot be distinguished
 _FIGURES = ("input", "output", "cache_read", "cache_write")
 _COLUMNS = ("project_id", "figures", "request", "at_ns", "is_report", "loop_id", "turn_index", "cost_nano")
 
@@ -68,35 +71,51 @@ class ReportedCalls:
             values += (call.figures, call.request, call.at_ns, call.is_report)
             values += (call.loop_id, call.turn_index, call.cost_nano)
         sql.insert_all("recorder_callfigures", {"project_id": self._project}, _COLUMNS[1:], values)
+        changed: dict[int, Call] = {}
+        for call in new:
+            changed |= self._costs_around(call)
+        return [_event(changed[pk]) for pk in sorted(changed)]
+
+    def _costs_around(self, new: Call) -> dict[int, Call]:
+        """Write the costs of the turns that a new call touches; return those that changed, by key."""
         around = self._around(new)
-        changed: list[Call] = []
+        if not any(call.is_report for call in around):
+            return {}  # so none of these turns has a cost
+        changed = {}
         for turn in around:
-            if turn.is_report or not any(_is_one(turn, call) or _is_near(turn, call) for call in new):
+            if turn.is_report or not (_is_one(turn, new) or _is_near(turn, new)):
                 continue
             nano = _cost(turn, around)
             if nano != turn.cost_nano:
                 turn.cost_nano = nano
-                changed.append(turn)
+                changed[turn.pk] = turn
         sql.write(
             "UPDATE recorder_callfigures SET cost_nano = %s WHERE id = %s",
-            [(turn.cost_nano, turn.pk) for turn in changed],
+            [(turn.cost_nano, turn.pk) for turn in changed.values()],
         )
-        return [_event(turn) for turn in changed]
+        return changed
 
-    def _around(self, new: Sequence[Call]) -> list[Call]:
-        """Return the calls that decide the costs of the turns which some calls may touch."""
-        figures = {call.figures for call in new}
-        requests = {call.request for call in new if call.request}
-        near = [call.at_ns for call in new]
-        found = self._read(
-            f"{sql.in_list('figures')} AND at_ns BETWEEN %s AND %s",
-            *(sql.list_param(sorted(figures)), min(near) - 2 * WITHIN_NS, max(near) + 2 * WITHIN_NS),
-        )
-        requests |= {call.request for call in found.values() if call.request}
-        if requests:  # with the words of the condition of the index, without which SQLite does not use it
+    def _around(self, new: Call) -> list[Call]:
+        """Return the calls that decide the costs of the turns which a call may touch.
+
+        Calls with the same figures are read from its time on backwards and forwards. All of `WITHIN_NS` are
+        near each other, so if there are too many to read all, those that were read have too many near them.
+        """
+        found: dict[int, Call] = {}
+        most = 2 * (MOST + 1)
+        for order, start, end in (
+            ("DESC", new.at_ns - 2 * WITHIN_NS, new.at_ns),
+            ("ASC", new.at_ns, new.at_ns + 2 * WITHIN_NS),
+        ):
             found |= self._read(
-                f"{sql.in_list('request')} AND NOT (request = '')", sql.list_param(sorted(requests))
+                f"figures = %s AND at_ns BETWEEN %s AND %s ORDER BY at_ns {order} LIMIT %s",
+                *(new.figures, start, end, most),
             )
+        requests = {call.request for call in (new, *found.values()) if call.request}
+        for request in sorted(
+            requests
+        ):  # with the condition of the index, without which SQLite does not use it
+            found |= self._read("request = %s AND NOT (request = '') LIMIT %s", request, MOST + 1)
         return [found[pk] for pk in sorted(found)]
 
     def _read(self, condition: str, *values: sql.Value) -> dict[int, Call]:
@@ -129,10 +148,13 @@ def _is_near(first: Call, second: Call) -> bool:
 
 def _cost(turn: Call, calls: Sequence[Call]) -> int | None:
     """Return the reported cost of a turn; None if there is none, or not surely one."""
-    named = {call.cost_nano for call in calls if call.is_report and _is_one(turn, call)}
-    if named:
-        return named.pop() if len(named) == 1 else None
+    same = [call for call in calls if _is_one(turn, call)]
+    named = {call.cost_nano for call in same if call.is_report}
+    if named or len(same) > MOST:
+        return named.pop() if len(named) == 1 and len(same) <= MOST else None
     near = [call for call in calls if _is_near(turn, call)]
+    if len(near) > MOST:
+        return None
     reports = [call for call in near if call.is_report and not (call.request and turn.request)]
     costs = {call.cost_nano for call in reports}
     turns = sum(not call.is_report for call in near)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recorder.journal.spans.reported_calls import ReportedCalls
+from recorder.journal.spans.reported_calls import MOST, ReportedCalls
 from recorder.models import Project
 from tests.recorder.query_work import query_work
 
@@ -36,3 +36,20 @@ def work(slug, calls, event):
 @pytest.mark.parametrize("event", [turn, withdrawn])
 def test_four_times_the_calls_of_a_project_take_no_more_work_for_the_next(event):
     assert work("many", 4 * CALLS, event) <= 1.2 * work("few", CALLS, event)
+
+
+def of_one_time(project, first, count):
+    """Add turns of one session with the same figures at the same time, a line each."""
+    usage, message = {"input": 100, "output": 10}, {"timestamp": 10**12, "model": "m"}
+    for number in range(first, first + count):
+        end = {"type": "TurnEnd", "loop_id": "s.a", "turn_index": number, "usage": usage, "message": message}
+        yield ReportedCalls(project).of_transcript([end])
+
+
+def test_turns_that_nothing_distinguishes_take_no_more_work_the_more_there_are():
+    project = Project.objects.create(slug="p").pk
+    list(of_one_time(project, 0, 4 * MOST))
+    few = query_work(lambda: list(of_one_time(project, 4 * MOST, 10)))
+    list(of_one_time(project, 5 * MOST, 8 * MOST))
+
+    assert query_work(lambda: list(of_one_time(project, 20 * MOST, 10))) <= 1.2 * few

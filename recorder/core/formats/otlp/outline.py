@@ -49,7 +49,8 @@ LIMITS = re.compile(
 # Errors of a run that its program cancelled: of asyncio, JavaScript, Go.
 CANCELLED = re.compile(
     r"(?:asyncio\.(?:exceptions\.)?)?CancelledError\b.*|AbortError\b.*|KeyboardInterrupt\b.*"
-    r"|(?:context |(?:the |this )?(?:operation|request|run|task) (?:was )?)?cancell?ed\.?",
+    r"|(?:context |(?:the |this )?(?:operation|request|run|task) (?:was )?)?(?:cancell?ed|aborted)\.?"
+    r"|the user aborted a request\.|rpc error: code = cancell?ed\b.*",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -117,11 +118,11 @@ def outline(plan: LoopPlan, session: str, notes: Notes, *, is_silent: bool) -> I
         is_last = index == len(plan.turns) - 1
         before = plan.turns[index - 1] if index else None
         yield from _turn(plan, index, turn, before, notes)
+        if turn is flagged:  # before its tools, which may still come
+            yield Entry("notice", turn.call.span.end)
+        yield from _tools(turn)
         if not is_last or has_ended or not turn.open_calls:
-            ended = _turn_end(plan, turn, notes)
-            yield ended
-            if turn is flagged:
-                yield Entry("notice", ended.at)
+            yield _turn_end(plan, turn, notes)
     yield from _beside_turns(beside)
     if has_ended:
         yield _end(plan)
@@ -171,7 +172,10 @@ def _turn(
     yield Entry("answer", call.span.end, answer, sources)
     if any(each.compacted for each in call.sources) and not plan.compactions:
         yield Entry("compaction", call.span.end)
-    requested_by = tuple(each for each in sources if each.calls)[:SOURCES_MAX]
+
+
+def _tools(turn: TurnPlan) -> Iterator[Entry]:
+    requested_by = tuple(each for each in _texts(turn.call) if each.calls)[:SOURCES_MAX]
     for tool in turn.tools:
         yield from _tool(tool, requested_by)
 

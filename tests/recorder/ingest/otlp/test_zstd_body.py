@@ -44,7 +44,7 @@ class OfPython:
 
 
 class OfPackage:
-    """A stand-in for the package, whose decoder is not told how much to return."""
+    """A replacement of the package, whose decoder takes no limit of what it returns."""
 
     __name__ = "zstandard"
     ZstdError = zlib.error

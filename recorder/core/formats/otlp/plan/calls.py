@@ -184,7 +184,8 @@ def _outermost(models: Sequence[Digest], spans: dict[Key, Digest]) -> dict[Key, 
 def _join_preparations(models: Sequence[Digest], joined: _Joined) -> None:
     """Join spans that only prepare a call, without messages or usage, to the next span beside them.
 
-    LlamaIndex gives the preparation of a request the kind of a model call.
+    LlamaIndex gives the preparation of a request the kind of a model call, and logfire has a span of its own
+    for the answer of a stream.
     """
     beside: dict[tuple[str, str, str, str], list[Digest]] = defaultdict(list)
     for span in models:
@@ -192,7 +193,8 @@ def _join_preparations(models: Sequence[Digest], joined: _Joined) -> None:
             beside[span.trace, span.parent, span.runtime, span.model].append(span)
     for spans in beside.values():
         for span, following in pairwise(spans):
-            if _is_empty(span) and not _is_empty(following) and following.start >= span.end:
+            is_answered = bool(following.answer) and not span.answer
+            if _is_empty(span) and (is_answered or not _is_empty(following)) and following.start >= span.end:
                 joined.add(span, following)
 
 

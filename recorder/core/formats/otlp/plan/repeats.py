@@ -1,9 +1,9 @@
 """Spans that repeat others: sums of model calls, tool calls as several layers see them, and agents alone.
 
-A call is counted once. A model span around several model calls in sequence is a frame with their sum. A
-tool span below one of the same name, or of the Model Context Protocol, is the same call; so is one beside
-it of another instrumentation, or that of its server in another trace. What an agent span reports is a call
-if there is no model call below it.
+A call is counted once. A model span around several model calls in sequence is a frame with their sum, and so
+is one that has their sum beside them. A tool span below one of the same name, or of the Model Context
+Protocol, is the same call; so is one beside it of another instrumentation, or that of its server in another
+trace. What an agent span reports is a call if there is no model call below it.
 
 Usage and cost that only a frame reports, such as a workflow or a chain, are those of the last model call
 below it, or of the agent there. Of several agents none can be told, so the frame is a loop above them. With
@@ -69,7 +69,10 @@ def nearest(spans: Mapping[Key, Digest], kind: str, walls: Iterable[str]) -> dic
 
 
 def without_sums(spans: Mapping[Key, Digest]) -> dict[Key, Digest]:
-    """Return spans whose model spans around several calls, or around one if they are a guess, are frames."""
+    """Return spans whose model spans around several calls, or around one if they are a guess, are frames.
+
+    So are those that are the sum of the others of their trace.
+    """
     inner: dict[Key, list[Digest]] = defaultdict(list)
     for key, of in nearest(spans, "model", ("agent", "tool")).items():
         span = spans[key]
@@ -79,6 +82,8 @@ def without_sums(spans: Mapping[Key, Digest]) -> dict[Key, Digest]:
     for key, below in inner.items():
         if (spans[key].is_guess and not all(each.is_guess for each in below)) or len(overlapping(below)) > 1:
             found[key] = replace(spans[key], kind="frame", name="")
+    for span in siblings.sums(span for span in found.values() if span.kind == "model"):
+        found[key_of(span)] = replace(span, kind="frame", name="", usage=None, cost_nano=-1)
     return found
 
 

@@ -4,6 +4,8 @@ One instrumentation wraps the other's function, so one span lies within the time
 model or tool, and neither contradicts the other. Spans of one scope are calls of their own, and a span has
 at most one of each other scope.
 
+A model span may also be the sum of all others of its scope in its trace, beside or above whose parents it is.
+
 Cost: linear in the number of spans, but for sorting.
 """
 
@@ -27,6 +29,34 @@ def tool_pairs(tools: Iterable[Digest]) -> Iterator[tuple[Digest, Digest]]:
     """Yield tool spans with the span beside them that is the same call and is more likely to name it."""
     for spans in _beside(tools, lambda span: (span.trace, span.parent, span.name)):
         yield from _of_parent(spans, _tool_marks, _is_one_tool)
+
+
+def sums(models: Iterable[Digest]) -> Iterator[Digest]:
+    """Yield model spans that are the sum of the others of their scope in their trace; at most one of each."""
+    found: dict[_Mark, list[Digest]] = defaultdict(list)
+    for span in models:
+        if span.usage is not None:
+            found[span.trace, span.emitter].append(span)
+    for spans in found.values():
+        last = max(spans, key=lambda span: (_figures(span), span.end - span.start, span.id))
+        parts = [span for span in spans if span is not last]
+        if parts and _is_sum(last, parts):
+            yield last
+
+
+def _is_sum(span: Digest, parts: Sequence[Digest]) -> bool:
+    """Return whether a span has the figures of all parts, in whose time they are.
+
+    Of one part something else must say so: equal calls may run at one time.
+    """
+    if not all(span.start <= part.start and part.end <= span.end for part in parts):
+        return False
+    figures = [each for part in parts if (each := _figures(part)) is not None]
+    if _figures(span) != (sum(each[0] for each in figures), sum(each[1] for each in figures)):
+        return False
+    is_bare = not (span.has_text or span.response or span.finish or span.error)
+    first = parts[0]
+    return is_bare and (len(parts) > 1 or (span.name != first.name and span.parent != first.parent))
 
 
 def _beside(spans: Iterable[Digest], place_of: Callable[[Digest], _Mark]) -> Iterator[list[Digest]]:

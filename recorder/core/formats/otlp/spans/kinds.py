@@ -14,18 +14,18 @@ from recorder.core.formats.otlp.spans.names import (
     MCP_TOOL_CALL,
     MESSAGE_EVENTS,
     MODEL_CALL,
-    is_codex,
 )
+from recorder.core.formats.otlp.spans.runtimes import is_codex
 
 Kind = Literal["model", "tool", "agent", "frame", "noise", "note"]  # note: a log record
 
 # Attributes of usage and messages of a call.
 _IS_CALL = re.compile(
-    r"(?:(?:gen_ai|llm|ai)\.(?:response\.)?)?(?:token_)?usage(?:_?metadata)?(?:\.|$)"
+    r"(?:(?:gen_ai|llm|ai)\.(?:response\.)?)?(?:token_)?usage(?:_?metadata)?(?:\.|$)|llm\.tokens\."
     r"|gen_ai\.(?:input|output)\.messages$|gen_ai\.(?:prompt|completion)(?:\.|$)"
     r"|llm\.(?:input|output)_messages\.|llm\.(?:prompts|completions)\.|llm\.token_count(?:\.|$)"
-    r"|ai\.prompt\.messages$"
-    r"|langfuse\.observation\.usage_details$",
+    r"|ai\.prompt\.messages$|openclaw\.tokens\."
+    r"|langfuse\.observation\.usage_details$|response_data$",
     re.IGNORECASE,
 )
 _ORDER: tuple[Kind, ...] = ("model", "tool", "agent")  # of several kinds the first one counts
@@ -37,8 +37,11 @@ _OPERATIONS: dict[str, Kind] = {
         ("acompletion", "atext_completion", "responses", "aresponses", "anthropic_messages"), "model"
     ),
     **dict.fromkeys(("chat.completions", "chat_completion", "chat_completions", "text.completions"), "model"),
+    **dict.fromkeys(("generate", "generate_text", "stream_text"), "model"),
+    "tool_selection": "model",  # Mastra: an answer that asks for tools
     **dict.fromkeys(("execute_tool", "tool_call", "tool", "call_tool", "run_tool", "invoke_tool"), "tool"),
-    **dict.fromkeys(("tool_execution", "execute_function", "function_call", "tool_use"), "tool"),
+    **dict.fromkeys(("tool_execution", "tool_execute", "execute_function", "function_call"), "tool"),
+    "tool_use": "tool",
     **dict.fromkeys(
         ("invoke_agent", "run_agent", "agent", "agent_run", "execute_agent", "call_agent"), "agent"
     ),
@@ -60,9 +63,9 @@ _KINDS = (
     *("gen_ai.span.kind", "traceloop.span.kind", "span.type", "llm.request.type", "spring.ai.kind"),
     "ai.operationId",
 )
-_TOOL = ("gen_ai.tool.name", "tool.name", "mcp.tool.name", "gen_ai.tool_name")
+_TOOL = ("gen_ai.tool.name", "tool.name", "mcp.tool.name", "gen_ai.tool_name", "lk.function_tool.name")
 _IS_TOOL = re.compile(
-    r"(?:gen_ai\.|mcp\.)?tool(?:\.call|_call)?\.(?:call_?)?(?:id|arg|input|result|output|response)"
+    r"(?:gen_ai\.|mcp\.|lk\.function_)?tool(?:\.call|_call)?\.(?:call_?)?(?:id|arg|input|result|output|response)"
 )
 _GUARDRAILS = frozenset(("guardrail", "apply_guardrail"))
 _LANGFUSE: dict[str, Kind] = {"generation": "model", "agent": "agent", "tool": "tool"}
@@ -79,6 +82,10 @@ _VERCEL: dict[str, Kind] = {
 }
 _TRACELOOP: dict[str, Kind] = {"workflow": "agent", "agent": "agent", "tool": "tool"}
 _REQUESTS: dict[str, Kind] = {"chat": "model", "completion": "model"}  # traceloop, older releases
+_ADK, ADK_AGENT = (
+    "gcp.vertex.agent",
+    "agent_run [",
+)  # the name of its agents until release 1.14, as `… [name]`
 _PYDANTIC: dict[str, Kind] = {"agent run": "agent", "running tool": "tool"}  # instrumentation 2
 
 
@@ -155,6 +162,7 @@ def _kinds(name: str, scope: str, attributes: Fields) -> Iterator[Kind | None]:
         str(decoded_object(attributes.get("braintrust.span_attributes")).get("type")).lower()
     )
     yield _codex(name, attributes) if is_codex(scope) else None
+    yield "agent" if scope == _ADK and name.startswith(ADK_AGENT) else None
 
 
 def _vercel(name: str, attributes: Fields) -> Kind | None:

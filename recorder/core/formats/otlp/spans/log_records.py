@@ -7,8 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recorder.core.formats.base import Fields
-from recorder.core.formats.otlp.spans.attributes import decoded_object, first, first_text, identifier, integer
+from recorder.core.formats.base import Fields, object_field
+from recorder.core.formats.otlp.spans.attributes import (
+    decoded,
+    decoded_object,
+    first,
+    first_text,
+    identifier,
+    integer,
+)
+from recorder.core.records import Json
 
 if TYPE_CHECKING:
     from recorder.core.formats.otlp.spans.digest import Digest
@@ -21,6 +29,7 @@ _MS = 1_000_000  # nanoseconds
 _ERROR = ("error.message", "error", "error_message", "error_type")
 _STATUS = ("http.response.status_code", "status_code", "http.status_code")
 _LONGEST_MS = 7 * 24 * 3600 * 1000
+_MESSAGES = {"input": "gen_ai.input.messages", "output": "gen_ai.output.messages"}
 
 
 def describe(digest: Digest, attributes: Fields) -> None:
@@ -43,6 +52,25 @@ def describe(digest: Digest, attributes: Fields) -> None:
         digest.child = identifier(started or named)
     elif digest.name in FAILURES:
         digest.error = _failure(digest.name, attributes)
+
+
+def messages_in_body(body: Fields) -> Fields:
+    """Return the messages of a span in the body of a record, under GenAI's names; {} for another body.
+
+    AWS's distribution of OpenTelemetry moves them there from the span, in two objects.
+    """
+    lists = {own: object_field(body, side).get("messages") for side, own in _MESSAGES.items()}
+    return {own: [*map(_message, each)] for own, each in lists.items() if isinstance(each, list)}
+
+
+def _message(message: Json) -> Json:
+    """Return a message whose content may be an object around it, with blocks as JSON."""
+    if not isinstance(message, dict) or not isinstance(about := message.get("content"), dict):
+        return message
+    content = decoded(first(about, ("content", "message")))
+    if content is None:
+        return message
+    return message | {"content": content, "finish_reason": about.get("finish_reason")}
 
 
 def _owner(attributes: Fields) -> str:

@@ -20,6 +20,7 @@ _METADATA = (
     "lmnr.association.properties.",  # Laminar
     "braintrust.metadata.",
     "litellm.metadata.",
+    "trace.metadata.",  # OpenRouter
     "metadata.",
 )
 METADATA = (  # JSON objects with such fields
@@ -57,6 +58,9 @@ SESSION = (
     "copilot_chat.chat_session_id",
     "aws.bedrock.agentcore.session.id",
     "gcp.vertex.agent.session_id",  # Google ADK
+    *("genkit:sessionId", "openclaw.sessionId", "sessionID"),
+    *("posthog.session_id", "$ai_session_id", "braintrust.session_id", "orq.session_id"),
+    *("app.session.id", "app.session_id", "agent.conversation.id", "agent.session_id", "gen_ai.chat.id"),
     "session_id",
     "sessionId",
     "conversation_id",
@@ -71,6 +75,7 @@ SESSION = (
     "gen_ai.thread_id",
     "openai.thread_id",
     "wandb.thread_id",
+    *("orq.thread_id", "chainlit.thread_id", "copilotkit.thread_id", "ag_ui.thread_id", "agent.thread_id"),
     "thread_id",
     "threadId",
     "gen_ai.openai.thread.id",
@@ -96,6 +101,7 @@ USER = (
     "gcp.vertex.agent.user_id",
     "dify.user_id",
     "gen_ai.user.id",
+    *("posthog.distinct_id", "$ai_user_id", "app.user.id"),
     "gen_ai.user",
     "agno.user.id",
     "litellm.user_id",
@@ -123,6 +129,7 @@ TOOL = (
     "spring.ai.tool.definition.name",  # Spring AI
     "traceloop.entity.name",
     *("mcp.tool.name", "gen_ai.tool_name", "tool_call.function.name", "function.name"),
+    "lk.function_tool.name",  # LiveKit
 )
 CHILD = ("subagent_type", "coworker")  # the agent that a tool delegates to: Claude Code, crewAI
 CALL_ID = (
@@ -133,6 +140,7 @@ CALL_ID = (
     "call_id",  # Codex
     "tool_call.id",  # OI
     *("tool.call_id", "tool.call.id", "tool_call_id", "gen_ai.tool_call.id", "tool.id", "mcp.tool.call.id"),
+    "lk.function_tool.id",  # LiveKit
 )
 ARGUMENTS = (
     "gen_ai.tool.call.arguments",  # GenAI
@@ -153,7 +161,7 @@ ARGUMENTS = (
     "braintrust.input_json",
     *("gen_ai.tool.arguments", "gen_ai.tool.input", "gen_ai.tool.call.input", "gen_ai.tool.call.args"),
     *("tool.arguments", "tool.input", "ai.toolCall.input", "mcp.tool.arguments"),
-    "tool_call.function.arguments",
+    *("tool_call.function.arguments", "lk.function_tool.arguments"),
 )
 RESULT = (
     "gen_ai.tool.call.result",  # GenAI
@@ -171,13 +179,15 @@ RESULT = (
     "braintrust.output_json",
     *("gen_ai.tool.result", "gen_ai.tool.output", "gen_ai.tool.call.output", "gen_ai.tool.response"),
     *("tool.result", "tool.output", "ai.toolCall.output", "mcp.tool.result", "tool_result"),
+    "lk.function_tool.output",  # LiveKit
 )
 MCP_METHOD = ("mcp.method.name", "mcp.method", "rpc.method")
 MCP_SESSION = ("mcp.session.id", "mcp.session_id")
 MCP_REQUEST = ("jsonrpc.request.id", "rpc.jsonrpc.request_id", "mcp.request.id")
 MCP_TOOL_CALL = "tools/call"
 TOOL_STATUS = ("gen_ai.tool.status", "gen_ai.tool.call.status", "tool.status")  # strands' first
-TOOL_FAILED = ("gen_ai.tool.is_error", "gen_ai.tool.call.is_error", "tool.is_error", "mcp.tool.is_error")
+TOOL_FAILED = ("gen_ai.tool.is_error", "gen_ai.tool.call.is_error", "tool.is_error", "mcp.tool.is_error",
+               "lk.function_tool.is_error")  # fmt: skip
 TOOL_ERROR = ("gen_ai.tool.error", "gen_ai.tool.call.error", "tool.error")
 MODEL_CALL = (
     "gen_ai.response.model",  # GenAI
@@ -190,6 +200,8 @@ MODEL_CALL = (
     "llm.response.model",  # traceloop, older releases
     "llm.request.model",
     "mlflow.llm.model",  # as JSON
+    *("gen_ai.model_name", "gen_ai.model.name", "gen_ai.model", "llm.model", "llm.model.name"),
+    "openclaw.model",
 )
 MODEL = (*MODEL_CALL, "langsmith.metadata.ls_model_name", "model")  # Claude Code, Codex
 PROVIDER = (
@@ -200,6 +212,9 @@ PROVIDER = (
     "ai.model.provider",  # Vercel AI SDK: openai.chat
     "llm.vendor",  # traceloop, older releases
     "mlflow.llm.provider",  # as JSON
+    "gen_ai.model.provider",  # Cloudflare
+    *("gen_ai.provider", "gen_ai.vendor"),
+    "openclaw.provider",
 )
 FRAMEWORKS = frozenset(("strands-agents", "autogen", "langgraph", "langchain", "crewai"))  # no providers
 RESPONSE_ID = ("gen_ai.response.id", "ai.response.id", "response_id", "llm.response.id")
@@ -222,11 +237,14 @@ OUTPUT_MESSAGES = ("gen_ai.output.messages", "gen_ai.completion", "output", "llm
 REQUESTS = ("langfuse.observation.input", "gen_ai.prompt", "input.value", "gen_ai.input.messages",
             "gen_ai.request.messages", "gen_ai.prompts", "llm.prompt", "llm.request.messages", "gen_ai.input",
             "llm.prompts", "traceloop.entity.input", "lmnr.span.input", "mlflow.spanInputs",
-            "braintrust.input_json", "gcp.vertex.agent.llm_request")  # fmt: skip
+            "braintrust.input_json", "gcp.vertex.agent.llm_request", "gen_ai.prompt_json",
+            "request_data", "gen_ai.request.prompt", "llm.input", "input")  # fmt: skip
 RESPONSES = ("langfuse.observation.output", "gen_ai.completion", "output.value", "gen_ai.output.messages",
              "gen_ai.response.messages", "gen_ai.completions", "llm.completion", "llm.response.content",
              "gen_ai.output", "llm.completions", "traceloop.entity.output", "lmnr.span.output",
-             "mlflow.spanOutputs", "braintrust.output_json", "gcp.vertex.agent.llm_response")  # fmt: skip
+             "mlflow.spanOutputs", "braintrust.output_json", "gcp.vertex.agent.llm_response",
+             "gen_ai.completion_json", "response_data", "gen_ai.response.text", "gen_ai.response.content",
+             "llm.output", "output")  # fmt: skip
 DETAILS = "gen_ai.client.inference.operation.details"  # event or log record with a call's messages
 # Span events with messages in attributes as those of a span; the others are of OpenLIT and Semantic Kernel.
 CONTENT_EVENTS = (DETAILS, "gen_ai.content.prompt", "gen_ai.content.completion", "llm.content.prompt",
@@ -256,61 +274,6 @@ SETTINGS_JSON = (
     "model_settings",  # logfire
     "model_request_parameters",  # pydantic-ai
 )
-
-# The name of the runtime by the scope that emits the span, or the first part of it; the longest match first.
-RUNTIMES = (
-    ("pydantic-ai", "pydantic-ai"),
-    ("openinference.instrumentation.openai_agents", "openai-agents"),
-    ("logfire.openai_agents", "openai-agents"),
-    ("openinference.instrumentation.langchain", "langchain"),
-    ("opentelemetry.instrumentation.langchain", "langchain"),
-    ("openinference.instrumentation.smolagents", "smolagents"),
-    ("openinference.instrumentation.crewai", "crewai"),
-    ("openinference.instrumentation.llama_index", "llama-index"),
-    ("openinference.instrumentation.anthropic", "anthropic"),
-    ("openinference.instrumentation.openai", "openai"),
-    ("opentelemetry.instrumentation.anthropic", "anthropic"),
-    ("opentelemetry.instrumentation.openai", "openai"),
-    ("opentelemetry.util.genai", "openai"),
-    ("com.anthropic.sdk", "anthropic"),
-    ("com.anthropic.claude_code", "claude-code"),
-    ("gcp.vertex.agent", "google-adk"),
-    ("autogen", "autogen"),
-    ("strands", "strands-agents"),
-    ("gemini-cli", "gemini-cli"),
-    ("logfire", "logfire"),
-)
-_CODEX = frozenset(("codex", "codex-tui", "codex-app-server"))  # further scopes begin with "codex_"
-# The runtimes by the names of their spans and records: a program may choose the tracer, and so the scope.
-_NAMED = (
-    ("claude_code.", "claude-code"),
-    *(
-        (f"ai.{name}", "vercel-ai")
-        for name in ("generateText", "streamText", "generateObject", "streamObject")
-    ),
-    ("ai.toolCall", "vercel-ai"),
-)
-
-
-def runtime_of(scope: str, name: str = "") -> str:
-    """Return the runtime that emits a span or record, by its scope, else its name; else the scope itself."""
-    if scope == "ai":
-        return "vercel-ai"
-    if is_codex(scope):
-        return "codex"
-    by_scope = (runtime for begin, runtime in RUNTIMES if _begins(scope, begin))
-    by_name = (runtime for begin, runtime in _NAMED if name.startswith(begin))
-    return next(iter([*by_scope, *by_name, scope])) or "otlp"
-
-
-def is_codex(scope: str) -> bool:
-    """Return whether a scope is one of Codex, whose tracers are named after its programs."""
-    return scope in _CODEX or scope.startswith("codex_")
-
-
-def _begins(scope: str, begin: str) -> bool:
-    """Return whether a scope begins with whole words."""
-    return scope.startswith(begin) and not scope[len(begin) : len(begin) + 1].isalnum()
 
 
 def provider_of(attributes: Fields) -> str:

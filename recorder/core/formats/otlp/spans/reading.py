@@ -12,7 +12,6 @@ from recorder.core.formats import InvalidLineError
 from recorder.core.formats.base import Fields, object_field
 from recorder.core.formats.otlp.spans import failures, kinds, log_records, names
 from recorder.core.formats.otlp.spans.attributes import (
-    decoded,
     decoded_object,
     first,
     first_id,
@@ -29,8 +28,10 @@ from recorder.core.formats.otlp.spans.content.evaluations import number_of
 from recorder.core.formats.otlp.spans.content.request import print_of, request_of
 from recorder.core.formats.otlp.spans.decisions import decision_of
 from recorder.core.formats.otlp.spans.digest import BY_WORDS, Digest, Item
-from recorder.core.formats.otlp.spans.haystack import with_genai_names
+from recorder.core.formats.otlp.spans.finish import finish_reason
 from recorder.core.formats.otlp.spans.response_id import response_id
+from recorder.core.formats.otlp.spans.runtimes import runtime_of
+from recorder.core.formats.otlp.spans.senders.translation import with_genai_names
 from recorder.core.formats.otlp.spans.usage.cost import (
     cost_of_call_nano,
     record_cost_nano,
@@ -73,9 +74,7 @@ def read_item(line: Fields, raw: bytes) -> Item:
         trace=hex_id(body.get("traceId"), 32),
         parent=hex_id(body.get("parentSpanId"), 16),
         print=hashlib.blake2b(raw, digest_size=6).hexdigest(),
-        runtime=identifier(
-            names.runtime_of(scope_name, str(body.get("name") or _event_of(attributes, body)))
-        ),
+        runtime=identifier(runtime_of(scope_name, str(body.get("name") or _event_of(attributes, body)))),
         service=identifier(str(about.get("service.name") or "")),
         session=_session_of(attributes) or _session_of(about),
         user=_user_of(attributes) or _user_of(about),
@@ -168,11 +167,12 @@ def _read_record(item: Item, body: Fields) -> None:
         sent = plain(body.get("body"))
         text: Fields = {_TEXT_OF.get(digest.name, "content"): sent} if isinstance(sent, str) else {}
         item.events.append((digest.name, attributes | (decoded_object(sent) or text)))
-        digest.finish = _finish(item.events[-1][1].get("finish_reason"))
-    is_details = event.endswith("inference.operation.details")
+        digest.finish = finish_reason(item.events[-1][1].get("finish_reason"))
+    sent_whole = log_records.messages_in_body(decoded_object(plain(body.get("body"))))
+    is_details = bool(sent_whole) or event.endswith("inference.operation.details")
     if is_details:  # its attributes, or until GenAI 1.37 its body, have the messages
-        item.events.append((names.DETAILS, decoded_object(plain(body.get("body")))))
-        digest.finish = _finish(first(attributes, names.FINISH))
+        item.events.append((names.DETAILS, sent_whole or decoded_object(plain(body.get("body")))))
+        digest.finish = finish_reason(first(attributes, names.FINISH))
         digest.provider = names.provider_of(attributes)
     if digest.is_message or is_details:
         _describe_messages(item)
@@ -225,7 +225,7 @@ def _describe_model(item: Item) -> None:
     digest, attributes = item.digest, item.attributes
     digest.model = identifier(first_text(attributes, names.MODEL).strip('"'))
     digest.provider = names.provider_of(attributes)
-    digest.finish = _finish(first(attributes, names.FINISH))
+    digest.finish = finish_reason(first(attributes, names.FINISH))
     digest.error = digest.error or failures.of_model_call(attributes, digest.finish, is_ok=digest.is_ok)
     digest.response = response_id(attributes)
     digest.usage = usage_of(attributes, digest.runtime) or usage_of_events(item.events, digest.runtime)
@@ -242,7 +242,7 @@ def _describe_run(item: Item) -> None:
     if digest.reports_figures:
         digest.model = identifier(first_text(attributes, names.MODEL_CALL))
         digest.provider = names.provider_of(attributes)
-        digest.finish = _finish(first(attributes, names.FINISH))
+        digest.finish = finish_reason(first(attributes, names.FINISH))
         _describe_messages(item)
 
 
@@ -255,11 +255,13 @@ def _describe_agent(item: Item, name: str, metadata: Fields) -> None:
         reported = digest.runtime
         digest.model = identifier(first_text(attributes, names.MODEL))
     digest.named = bool(first_text(attributes, ("agent.name", "graph.node.id"))) or bool(reported)
+    if name.startswith(kinds.ADK_AGENT):
+        name = name.removeprefix(kinds.ADK_AGENT).removesuffix("]")
     digest.name = identifier(reported or name.removeprefix("invoke_agent ").removesuffix(".run"))
     digest.model = digest.model or identifier(first_text(attributes, names.MODEL_CALL))
     digest.provider = names.provider_of(attributes)
     digest.usage, digest.cost_nano = usage_of(attributes, digest.runtime), reported_cost_nano(attributes)
-    digest.finish = _finish(first(attributes, names.FINISH))
+    digest.finish = finish_reason(first(attributes, names.FINISH))
     _describe_messages(item)
     digest.parent_node = identifier(first_text(attributes, ("graph.node.parent_id",)))
     if not digest.session:
@@ -274,7 +276,7 @@ def _describe_messages(item: Item) -> None:
         [identifier(str(each["toolCallId"])), BY_WORDS if "byWords" in each else bool(each["isError"])]
         for each in found.results
     ]
-    digest.finish = digest.finish or _finish(found.finish)
+    digest.finish = digest.finish or finish_reason(found.finish)
     digest.opening, digest.answer = history.opening_of(found), history.answer_of(found)
     digest.asks, digest.answers = history.asks_of(found), history.answers_of(found)
     digest.has_text, digest.is_whole = bool(found.input or found.output), found.is_whole
@@ -332,13 +334,6 @@ def _id_of_metadata(attributes: Fields, fields: tuple[str, ...]) -> str:
         if name in attributes and (found := first_id(decoded_object(attributes[name]), fields)):
             return found
     return ""
-
-
-def _finish(value: Json) -> str:
-    value = decoded(value)
-    found = (value or [""])[0] if isinstance(value, list) else value
-    text = str(found or "").strip("[]'\" ").partition(",")[0].strip("'\" ")  # as Python prints a list
-    return identifier(text.removeprefix("FinishReason."))[:40]  # and an enum
 
 
 def _time(body: Fields, name: str) -> int:

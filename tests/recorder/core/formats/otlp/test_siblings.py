@@ -128,3 +128,32 @@ def test_an_answer_that_the_agent_alone_has_is_that_of_its_last_call():
     assert answers == [[], [{"type": "text", "text": "done"}]]
     said = of_type([agent(text("done")), call(2, TOKENS | text("own"))], "MessageEnd")
     assert [each["message"]["content"] for each in said] == [[{"type": "text", "text": "own"}]]
+
+
+def sums(number, total_in, output, *, parent=9, at=0.5, to=8.0, **more):
+    attributes = CALL | {"gen_ai.usage.input_tokens": total_in, "gen_ai.usage.output_tokens": output}
+    return span(attributes, name="model.usage", number=number, parent=parent, at=at, to=to, **more)
+
+
+def run_of_two():
+    return [span({}, name="message", number=9, to=20), call(2, TOKENS), call(3, TOKENS, 4, 5)]
+
+
+def test_a_sum_beside_its_calls_is_no_call():
+    assert turns(*run_of_two(), sums(4, 20, 10, scope=OPENINFERENCE)) == [(10, 5, None)] * 2
+    assert turns(*run_of_two()[:2], sums(4, 10, 5, scope=OPENINFERENCE)) == [(10, 5, None)]
+
+
+@pytest.mark.parametrize("other", [
+    {"total_in": 20, "output": 11},
+    {"total_in": 20, "output": 10, "to": 4.5},  # ends before the last one
+    {"total_in": 20, "output": 10, "scope": OPENTELEMETRY},
+])  # fmt: skip
+def test_what_is_no_sum_of_all_others_is_a_call(other):
+    assert len(turns(*run_of_two(), sums(4, **{"scope": OPENINFERENCE, **other}))) == 3
+
+
+def test_two_equal_calls_at_one_time_are_two():
+    items = [span({}, name="message", number=9, to=20), call(2, TOKENS, 1, 5)]
+    items.append(span(CALL | TOKENS, number=3, parent=9, at=2, to=4, scope=OPENINFERENCE))
+    assert len(turns(*items)) == 2

@@ -131,7 +131,7 @@ def blocks_of(message: Fields) -> list[Fields]:
         found.append(_thinking({"thinking": reasoning}))
     content = first_of(message, "parts", "content", "contents", "text")
     if isinstance(content, dict):
-        content = first_of(content, "parts", "text") or content
+        content = _plain(first_of(content, "parts", "text") or content)
     if isinstance(content, str) and (nested := _nested(content)):
         content = nested
     if isinstance(content, str):
@@ -152,6 +152,8 @@ def _calls_beside(message: Fields) -> list[Fields]:
     calls = first_of(message, "tool_calls", "toolCalls")
     found = [call_block(call) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
     function = message.get("function_call")
+    if not found and isinstance(message.get("function"), dict):  # rig's, which has no message around it
+        return [call_block(message)]
     return found + ([call_block(function)] if isinstance(function, dict) and not found else [])
 
 
@@ -208,13 +210,19 @@ def _block(part: Json) -> Fields | None:  # noqa: C901, PLR0911, PLR0912  one ar
         return _thinking(part)
     if (media := media_text(part)) is not None:
         return {"type": "text", "text": media}
-    text = first_of(part, "text", "content", "refusal", "Text")
+    text = _plain(first_of(part, "text", "content", "refusal", "Text"))
     if isinstance(text, str):
         return {"type": "text", "text": text_without_bytes(text)}
     is_empty = "" in (part.get("text"), part.get("content"))  # Gemini CLI writes it as type `unknown`
     if text is None and (is_empty or kind in ("output_text", "input_text", "text", "")):
         return None
     return {"type": "text", "text": CUT.strip() if kind.endswith(CUT) else f"[{kind or 'content'}]"}
+
+
+def _plain(text: Json) -> Json:
+    """Return a text, also one of OpenAI's Assistants API, which is an object with its annotations."""
+    inner = text.get("value") if isinstance(text, dict) else None
+    return inner if isinstance(inner, str) else text
 
 
 def response_text(answer: Fields) -> str:

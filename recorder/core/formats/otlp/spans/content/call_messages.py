@@ -11,6 +11,7 @@ from recorder.core.formats.otlp.spans.content.hosted_calls import HOSTED, withou
 from recorder.core.records import Json
 
 _TOOL_ROLES = ("tool", "function")
+_THOUGHT_ROLES = ("thinking", "reasoning")  # traceloop writes thoughts as a message
 
 
 @dataclass(slots=True)
@@ -90,6 +91,8 @@ def blocks_of_answer(message: Json) -> list[Fields]:
             block for item in (items if isinstance(items, list) else ()) for block in blocks_of_answer(item)
         ]
     blocks = blocks_of(message)
+    if message.get("role") in _THOUGHT_ROLES:
+        return [{"type": "thinking", "thinking": plain_text(list(blocks))}]
     if message.get("role") not in _TOOL_ROLES or any(block["type"] == "result" for block in blocks):
         return blocks
     call_id = next(

@@ -30,6 +30,7 @@ _INNER = (
     *("messages", "contents", "generations", "choices", "candidates", "output", "message", "input", "prompt"),
     *("response", "completion", "question", "query", "task", "text", "content", "result"),
     *("inputs", "outputs"),  # of what traceloop traces
+    "combined_chunk_content",  # logfire: of a stream
 )
 _AROUND = frozenset(("role", "message", "kwargs", "generation_info", "messages"))  # fields of no block
 _WITH_TEXT = frozenset((*_INNER, "role", "parts"))
@@ -189,7 +190,8 @@ def _message_of(value: Fields, role: str) -> Fields | None:
         return data | {"role": value["type"]}
     if _is_message(value):
         return value if "role" in value else value | {"role": value["type"]}
-    if isinstance(value.get("parts"), list) or ("content" in value and isinstance(_calls(value), list)):
+    has_text = "content" in value or isinstance(value.get("text"), str)
+    if isinstance(value.get("parts"), list) or (has_text and isinstance(_calls(value), list)):
         return value | {"role": role}  # Gemini's instructions, and answers with nothing but what they say
     return value if is_item(value) else None
 
@@ -214,10 +216,13 @@ def _around(value: Fields, role: str, depth: int) -> Iterator[Fields]:
     for name in _INNER if depth < _DEPTH else ():
         if isinstance(inner := value.get(name), str | list | dict) and inner:
             finish = value.get("finish_reason") or value.get("finishReason")
+            thought = value.get("reasoning") if isinstance(inner, str) else None
+            beside = {"reasoning": thought} if isinstance(thought, str) else {}
             for message in _messages(inner, "assistant" if name == "generations" else role, depth + 1):
-                yield message | ({"finish_reason": finish} if finish else {})
+                yield message | beside | ({"finish_reason": finish} if finish else {})
             return
-    yield {"role": role, "content": json.dumps(value, ensure_ascii=False) if value else ""}
+    if value.get("messages") != []:
+        yield {"role": role, "content": json.dumps(value, ensure_ascii=False) if value else ""}
 
 
 def _of_arguments(value: Fields, role: str) -> Iterator[Fields]:

@@ -256,7 +256,8 @@ def _read_events(attributes: Fields, events: list[tuple[str, Fields]], found: Me
         elif name.startswith("gen_ai.") and name.endswith(".message"):
             role = name.split(".")[1]
             found.input += _inputs([{"role": role, **fields, **_content(fields, "content")}], found)
-    if len(listed or events) > 1 and not found.output:  # logfire and Azure's agents end with the answer
+    is_call = len(listed or events) > 1 or "gen_ai.operation.name" in attributes  # and no record of a message
+    if is_call and not found.output:  # logfire and Azure's agents end with the answer
         while found.input and found.input[-1]["role"] == "assistant":
             found.output = [*_list(found.input.pop()["content"]), *found.output]  # type: ignore[list-item]
 

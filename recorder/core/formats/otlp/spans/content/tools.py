@@ -91,7 +91,7 @@ def arguments_of(attributes: Fields, events: Sequence[tuple[str, Fields]], runti
 
 def named_arguments(value: Json) -> Json:
     """Return arguments by name where a traced function wrote them as `args` and `kwargs`."""
-    if isinstance(value, dict) and value.keys() == {"args", "kwargs"} and not is_positional(value):
+    if isinstance(value, dict) and _is_traced(value) and not is_positional(value):
         return value["kwargs"]
     return value
 
@@ -103,7 +103,12 @@ def plain_name(name: str) -> str:
 
 def is_positional(value: Json) -> bool:
     """Return whether arguments are those of a traced function by their place, without their names."""
-    return isinstance(value, dict) and value.keys() == {"args", "kwargs"} and bool(value["args"])
+    return isinstance(value, dict) and _is_traced(value) and bool(value["args"])
+
+
+def _is_traced(value: Fields) -> bool:
+    """Return whether an object is the arguments of a traced function; smolagents adds a flag."""
+    return value.keys() - {"sanitize_inputs_outputs"} == {"args", "kwargs"}
 
 
 def _gemini_result(attributes: Fields) -> Json:

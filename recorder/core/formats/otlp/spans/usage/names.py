@@ -185,6 +185,7 @@ COST = (  # dollars
     "total_cost_usd",
     "cost_usd",
     *("usage.cost", "usage.total_cost", "gen_ai.usage.estimated_cost", "gen_ai.usage.cost_in_usd"),
+    "gen_ai.client.estimated_cost",  # Quarkus
 )
 # Of a model call alone: these do not say what they are a cost of.
 COST_OF_CALL = ("cost", "cost.total", "cost_total", "cost.usd", "estimated_cost", "estimated_cost_usd")
@@ -232,6 +233,9 @@ USAGE_JSON = (
     *("mlflow.chat.tokenUsage", "langsmith.usage_metadata", "braintrust.metrics", "gen_ai.response.usage"),
     *("ai.usage", "token_usage", "llm.token_usage", "gen_ai.token_usage"),
 )
+# Responses whose usage completes that of the attributes, and its field: of logfire for the clients of OpenAI
+# and Anthropic, and of Google ADK.
+IN_RESPONSE = (("response_data", "usage"), ("gcp.vertex.agent.llm_response", "usage_metadata"))
 # Attributes with a whole response.
 RESPONSES = ("output.value", "langfuse.observation.output", "mlflow.spanOutputs", "braintrust.output_json",
              "gen_ai.completion")  # fmt: skip

@@ -54,7 +54,8 @@ def usage_object(attributes: Fields) -> Fields:
         for name, value in _objects_about_usage(attributes)
         if _ROOT.fullmatch(name) and _has_counts(usage := decoded_object(value))
     )
-    return next(filter(None, chain(found, others)), {})
+    responses = (object_field(decoded_object(attributes.get(own)), name) for own, name in names.IN_RESPONSE)
+    return next(filter(None, chain(found, others, responses)), {})
 
 
 def usage_of_names(attributes: Fields) -> Fields:

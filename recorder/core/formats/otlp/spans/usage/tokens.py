@@ -15,9 +15,13 @@ from recorder.core.formats.otlp.spans.usage.objects import (
     with_details,
 )
 
-EXCLUDES_CACHE = frozenset(("claude-code",))  # emitters whose input figure leaves cached tokens out
+# Emitters whose input figure leaves cached tokens out.
+EXCLUDES_CACHE = frozenset((
+    *("claude-code", "com.opencode", "openinference.instrumentation.claude_agent_sdk"),
+    "@arizeai/openinference-instrumentation-claude-agent-sdk",
+))  # fmt: skip
 WITHOUT_CACHE = "without_cache"  # of a usage: 1 if its input left cached tokens out against the convention
-EXCLUDES_REASONING = frozenset(("gemini-cli",))  # emitters whose output figure leaves thoughts out
+EXCLUDES_REASONING = frozenset(("gemini-cli", "com.opencode"))  # those whose output leaves thoughts out
 
 
 def usage_of(attributes: Fields, runtime: str) -> dict[str, int] | None:
@@ -48,14 +52,14 @@ def usage_of(attributes: Fields, runtime: str) -> dict[str, int] | None:
     cached = usage.get("cache_read", 0) + usage.get("cache_write", 0)
     reasoning = usage.get("reasoning", 0)
     without_cache, without_reasoning = _left_out(usage, total, cached, reasoning)
-    if flat_in is None and total is None:
+    if total is None and flat_in in (None, first_count(inner, names.JSON_INPUT)):
         without_cache = any(name in inner and own in inner for own, name in names.JSON_EXCLUDED)
     if runtime in EXCLUDES_CACHE or without_cache or leaves_out:
         usage["total_in"] += cached
     elif usage["total_in"] < cached:  # a figure below its parts leaves them out after all
         usage["total_in"] += cached
         usage[WITHOUT_CACHE] = 1
-    if runtime in EXCLUDES_REASONING or without_reasoning:
+    if runtime in EXCLUDES_REASONING or without_reasoning or usage["output"] < reasoning:
         usage["output"] += reasoning
     return usage
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from recorder.core.formats.otlp.spans.kinds import kind_of, looks_like_a_call
-from recorder.core.formats.otlp.spans.names import runtime_of
+from recorder.core.formats.otlp.spans.runtimes import runtime_of
 from tests.recorder.core.formats.otlp.spans.lines import events, span
 
 CHAT = {"gen_ai.operation.name": "chat"}
@@ -159,6 +159,9 @@ def test_the_operation_of_a_run_is_a_frame_around_calls(operation):
     ({"gen_ai.operation.name": "agent.run"}, "agent"),
     ({"gen_ai.operation.name": "call_tool"}, "tool"),
     ({"gen_ai.operation.name": "tool.execution"}, "tool"),
+    ({"gen_ai.operation.name": "tool.execute"}, "tool"),  # Mastra
+    ({"gen_ai.operation.name": "tool_selection"}, "model"),
+    ({"gen_ai.operation.name": "generate"}, "model"),
     ({"gen_ai.operation.name": "create_agent"}, "frame"),
     ({"gen_ai.span.kind": "LLM"}, "model"),  # Alibaba Cloud
     ({"gen_ai.span.kind": "AGENT"}, "agent"),

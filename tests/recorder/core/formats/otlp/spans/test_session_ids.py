@@ -68,7 +68,8 @@ def test_metadata_in_one_attribute_names_session_user_and_tags(name):
 @pytest.mark.parametrize("name", [
     *("langfuse.sessionId", "llm.session_id", "agent.session.id", "gen_ai.agent.session.id"),
     *("agno.session.id", "gen_ai.thread_id", "openai.thread_id", "dify.conversation.id"),
-    *("copilot_chat.chat_session_id", "litellm.litellm_session_id"),
+    *("copilot_chat.chat_session_id", "litellm.litellm_session_id", "trace.metadata.session_id"),
+    *("posthog.session_id", "genkit:sessionId", "openclaw.sessionId", "app.session.id", "chainlit.thread_id"),
 ])  # fmt: skip
 def test_further_senders_name_the_session(name):
     assert span(CHAT | {name: "s"}).digest.session == "s"
@@ -76,6 +77,7 @@ def test_further_senders_name_the_session(name):
 
 @pytest.mark.parametrize("name", [
     "langfuse.userId", "langsmith.trace.user_id", "agno.user.id", "litellm.user_id", "llm.openai.user",
+    "posthog.distinct_id", "trace.metadata.user_id",
 ])  # fmt: skip
 def test_further_senders_name_the_user(name):
     assert span(CHAT | {name: "u"}).digest.user == "u"

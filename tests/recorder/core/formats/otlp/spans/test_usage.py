@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from recorder.core.formats.otlp.unit import Unit
 from tests.recorder.core.formats.otlp.spans.lines import events, span
 
 CACHED = {
@@ -32,7 +33,7 @@ def test_input_below_its_cached_parts_is_read_as_without_them_and_flagged():
     }
     [notice] = [event for kind, event in found if kind == "Notice"]
     assert (notice["kind"], notice["code"]) == ("irregular", "input_without_cache")
-    assert [kind for kind, _ in found][-2:] == ["Notice", "AgentEnd"]
+    assert [kind for kind, _ in found][-3:] == ["Notice", "TurnEnd", "AgentEnd"]
 
 
 def test_a_loop_is_flagged_once():
@@ -40,6 +41,20 @@ def test_a_loop_is_flagged_once():
     calls = [span(CACHED, number=number, parent=9, at=number) for number in (1, 2, 3)]
 
     assert len(notices(root, *calls)) == 1
+
+
+def test_a_loop_whose_tool_comes_later_is_flagged_once():
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f"}
+    root = span({"gen_ai.operation.name": "invoke_agent"}, name="invoke_agent a", number=9, to=9)
+    call = span(CACHED, number=1, parent=9)
+    items, unit, found = [root, call, span(tool, number=2, parent=9, at=2)], Unit(), []
+    lines = {item.digest.line: item for item in items}
+    for item in items:
+        unit.add(item.digest)
+        found = [event["type"] for event in unit.new_events(lambda digest: lines[digest.line])]
+        assert found.count("Notice") == (item is call)
+
+    assert found[0] == "LoopReopened"
 
 
 @pytest.mark.parametrize(
@@ -216,3 +231,36 @@ def test_cached_tokens_in_the_metadata_of_a_provider_are_read(figures, metadata,
     assert (usage["total_in"], usage.get("cache_read"), usage.get("cache_write")) == expected
     assert usage["output"] == 20
     assert "without_cache" not in usage
+
+
+OPENINFERENCE = {
+    "openinference.span.kind": "LLM",
+    "llm.token_count.prompt": 5000,
+    "llm.token_count.completion": 100,
+    "llm.token_count.total": 5100,
+    "llm.token_count.prompt_details.cache_read": 3000,
+}
+
+
+@pytest.mark.parametrize(("scope", "uncached"), [
+    ("openinference.instrumentation.claude_agent_sdk", 5000),
+    ("@arizeai/openinference-instrumentation-claude-agent-sdk", 5000),
+    ("openinference.instrumentation.anthropic", 2000),
+])  # fmt: skip
+def test_the_claude_agent_sdk_leaves_cached_tokens_out(scope, uncached):
+    [end] = [event for kind, event in events([span(OPENINFERENCE, scope=scope)]) if kind == "TurnEnd"]
+    assert (end["usage"]["input"], end["usage"]["cache_read"]) == (uncached, 3000)
+
+
+def test_output_below_its_reasoning_is_read_as_without_it():
+    end = turn_end({"gen_ai.usage.output_tokens": 20, "gen_ai.usage.reasoning_tokens": 70})
+    assert (end["usage"]["output"], end["usage"]["reasoning"]) == (90, 70)
+
+
+@pytest.mark.parametrize(("usage", "figures"), [
+    ({"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 40}, (100, 40)),  # Anthropic
+    ({"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 40}}, (60, 40)),
+])  # fmt: skip
+def test_cached_tokens_in_the_response_that_logfire_writes_are_read(usage, figures):
+    end = turn_end(FIGURES | {"response_data": json.dumps({"usage": usage})})
+    assert (end["usage"]["input"], end["usage"]["cache_read"]) == figures
