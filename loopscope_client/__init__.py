@@ -10,6 +10,6 @@ from loopscope_client.aio import AsyncClient
 from loopscope_client.client import Client
 from loopscope_client.status import Status
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = ["AsyncClient", "Client", "Status"]

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import socket
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
 from typing import TextIO
 from urllib.parse import urlsplit
 
+from loopscope_client.commands.last_round import Stop, TimeIsUpError, stopped_by_signals
 from loopscope_client.commands.listing import Skipped, say, show, state_of
 from loopscope_client.commands.number import number
 from loopscope_client.masking.key_file import VARIABLE, stored_key
@@ -183,52 +182,56 @@ def _ask(options: Options, ledger: Ledger, skipped: Skipped, stdin: TextIO, stde
 
 
 def _send(options: Options, ledger: Ledger, skipped: Skipped, stderr: TextIO) -> None:
-    stopped = Event()
-    before = {name: signal.signal(name, lambda *_: stopped.set()) for name in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        _until_stopped(options, ledger, skipped, stderr, stopped)
-    finally:
-        for name, handler in before.items():
-            signal.signal(name, handler)
-
-
-def _until_stopped(
-    options: Options, ledger: Ledger, skipped: Skipped, stderr: TextIO, stopped: Event
-) -> None:
-    masker = _masker(options)
-    pusher = Pusher(options.url, options.token or "", options.machine, ledger, masker)
-    seen: dict[Path, tuple[int, int]] = {}
-    is_away = False
-    try:
-        while not stopped.is_set():
-            wait_s = POLL_S
-            try:
-                _round(options, pusher, seen, stopped, skipped)
-                is_away = False
-            except Unavailable as error:
-                if not options.follow:
-                    raise PushError(f"the server is not available: {error}") from None
-                if not is_away:
-                    say(stderr, f"loopscope-push: the server is not available and is tried again: {error}")
-                is_away, wait_s = True, error.wait_s
-            _say_news(pusher.counts, stderr)
-            if not options.follow:
-                break
-            stopped.wait(wait_s)
-    except Refused as error:
-        raise PushError(str(error)) from None
-    finally:
-        pusher.close()
-        counts = pusher.counts
-        _say_news(counts, stderr)
-        lines, transcripts = number(counts.lines, "line"), number(len(counts.files), "transcript")
-        rejected = f"; {counts.rejected} rejected" if counts.rejected else ""
-        say(stderr, f"sent {lines} of {transcripts}{rejected}")
+    """Send until the end or a signal, and print what was sent. Raises PushError."""
+    pusher = Pusher(options.url, options.token or "", options.machine, ledger, _masker(options))
+    with stopped_by_signals() as stop:
+        try:
+            with suppress(TimeIsUpError):
+                _until_stopped(options, pusher, skipped, stderr, stop)
+        except Refused as error:
+            raise PushError(str(error)) from None
+        finally:
+            stop.end()
+            pusher.close()
+            counts = pusher.counts
+            _say_news(counts, stderr)
+            lines, transcripts = number(counts.lines, "line"), number(len(counts.files), "transcript")
+            rejected = f"; {counts.rejected} rejected" if counts.rejected else ""
+            say(stderr, f"sent {lines} of {transcripts}{rejected}")
     _check_skipped(skipped)
     if pusher.counts.rejected:
         raise PushError(
             f"the server rejected {number(pusher.counts.rejected, 'line')}; its page Integrity names them"
         )
+
+
+def _until_stopped(options: Options, pusher: Pusher, skipped: Skipped, stderr: TextIO, stop: Stop) -> None:
+    """Send what there is, and with `follow` round by round; a round begins behind the signal that stops it.
+
+    Without `follow` the signal ends the only round behind the request under way. Raises PushError, Refused
+    or TimeIsUpError.
+    """
+    seen: dict[Path, tuple[int, int]] = {}
+    is_away = False
+    while True:
+        is_last, wait_s = not options.follow or stop.is_set(), POLL_S
+        try:
+            _round(options, pusher, seen, _never if options.follow else stop.is_set, skipped)
+            is_away = False
+        except Unavailable as error:
+            if not options.follow:
+                raise PushError(f"the server is not available: {error}") from None
+            if not is_away:
+                say(stderr, f"loopscope-push: the server is not available and is tried again: {error}")
+            is_away, wait_s = True, error.wait_s
+        _say_news(pusher.counts, stderr)
+        if is_last:
+            return
+        stop.wait(wait_s)
+
+
+def _never() -> bool:
+    return False
 
 
 def _say_news(counts: Counts, stderr: TextIO) -> None:
@@ -254,7 +257,11 @@ def _masker(options: Options) -> Masker | None:
 
 
 def _round(
-    options: Options, pusher: Pusher, seen: dict[Path, tuple[int, int]], stopped: Event, skipped: Skipped
+    options: Options,
+    pusher: Pusher,
+    seen: dict[Path, tuple[int, int]],
+    should_stop: Callable[[], bool],
+    skipped: Skipped,
 ) -> None:
     """Send what is new in files that changed since the last round.
 
@@ -264,12 +271,12 @@ def _round(
         looked_at: dict[Path, tuple[int, int]] = {}
         for source in sources(agent, options.home, skipped.add, _Changed(seen, looked_at)):
             try:
-                pusher.push(source, stopped.is_set)
+                pusher.push(source, should_stop)
             except FileNotFoundError:
                 pass  # removed meanwhile
             except (LostLines, SourceRefused, MaskingError, OSError) as error:
                 skipped.add(source.path, str(error))
-            if stopped.is_set():
+            if should_stop():
                 return
         seen.update(looked_at)
 

@@ -5,7 +5,6 @@ import io
 import json
 from contextlib import suppress
 from pathlib import Path
-from threading import Event
 from types import SimpleNamespace
 
 import pytest
@@ -271,6 +270,6 @@ def test_a_store_was_seen_when_all_of_its_sessions_were_sent(monkeypatch, tmp_pa
     chosen, pusher = SimpleNamespace(agents=["opencode"], home=None), SimpleNamespace(push=send)
     for _ in range(3):
         with suppress(Unavailable):
-            push._round(chosen, pusher, seen, Event(), SimpleNamespace(add=None))
+            push._round(chosen, pusher, seen, never, SimpleNamespace(add=None))
 
     assert sent == ["one", "one", "two"]
