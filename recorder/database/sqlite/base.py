@@ -1,20 +1,25 @@
-"""Django's backend for SQLite, with two changes.
+"""Django's backend for SQLite, with three changes.
 
-It caches the conversion of placeholders, which Django makes each time a statement runs. And it reports a
-commit that could not be synced at its source (`recorder.database.errors.SYNCS`).
+It caches the conversion of placeholders, which Django makes each time a statement runs. It reports a commit
+that could not be synced at its source (`recorder.database.errors.SYNCS`). And threads take turns to write.
 """
 
+import re
 import sqlite3
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from types import TracebackType
 from typing import Any
 
+from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 from django.db.backends.sqlite3.base import FORMAT_QMARK_REGEX, SQLiteCursorWrapper
 from django.db.utils import DatabaseErrorWrapper
 
 from recorder.database.errors import SYNCS
+from recorder.database.sqlite.turns import Turns
 
 KEPT = 512  # statements
 
@@ -23,9 +28,26 @@ sqlite3.register_adapter(bytes, bytes.__bytes__)
 sqlite3.register_adapter(bool, int)
 sqlite3.register_adapter(type(None), {None: None}.get)
 
+_WRITES = re.compile(r"\s*(?:INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECASE)
+_turns: defaultdict[str, Turns] = defaultdict(Turns)  # by the name of the database
+
 
 class Cursor(SQLiteCursorWrapper):
-    """Runs statements with `%s` for each value."""
+    """Runs statements with `%s` for each value; one that writes by itself has a turn of its own."""
+
+    database: "DatabaseWrapper"
+
+    def execute(self, query: str, params: Any = None) -> Any:
+        if self.database.has_turn or not _WRITES.match(query):
+            return super().execute(query, params)
+        with self.database.turn():
+            return super().execute(query, params)
+
+    def executemany(self, query: str, param_list: Any) -> Any:
+        if self.database.has_turn or not _WRITES.match(query):
+            return super().executemany(query, param_list)
+        with self.database.turn():
+            return super().executemany(query, param_list)
 
     def convert_query(self, query: str, *, param_names: Iterable[str] | None = None) -> str:
         return (
@@ -47,6 +69,7 @@ class _Errors(DatabaseErrorWrapper):
 class DatabaseWrapper(base.DatabaseWrapper):
     cached_states: Any = None  # by `recorder.projection.state_cache`
     trusts_keys = False
+    _turn: Turns | None = None  # that this connection has
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         self.cached_states = None
@@ -68,7 +91,58 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().enable_constraint_checking()
 
     def create_cursor(self, name: str | None = None) -> Any:
-        return self.connection.cursor(factory=Cursor)
+        cursor = self.connection.cursor(factory=Cursor)
+        cursor.database = self
+        return cursor
+
+    @property
+    def has_turn(self) -> bool:
+        """Whether this connection may write: it is in a transaction, which has a turn."""
+        return self._turn is not None or self.in_atomic_block
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Have a turn for a statement that belongs to no transaction."""
+        self._take_turn()
+        try:
+            yield
+        finally:
+            self._end_turn()
+
+    def _start_transaction_under_autocommit(self) -> None:
+        self._take_turn()
+        try:
+            super()._start_transaction_under_autocommit()  # type: ignore[misc]
+        except BaseException:
+            self._end_turn()
+            raise
+
+    def _commit(self) -> None:
+        super()._commit()  # type: ignore[misc]  # if it raises, a rollback follows
+        self._end_turn()
+
+    def _rollback(self) -> None:
+        try:
+            super()._rollback()  # type: ignore[misc]
+        finally:
+            self._end_turn()
+
+    def _close(self) -> None:
+        try:
+            super()._close()  # type: ignore[misc]
+        finally:
+            self._end_turn()
+
+    def _take_turn(self) -> None:
+        turn = _turns[str(self.settings_dict["NAME"])]
+        if not turn.take(self.settings_dict["OPTIONS"].get("timeout", 5)):
+            raise OperationalError("database is locked")
+        self._turn = turn
+
+    def _end_turn(self) -> None:
+        turn, self._turn = self._turn, None
+        if turn is not None:
+            turn.end()
 
 
 @lru_cache(maxsize=KEPT)
