@@ -1,4 +1,4 @@
 """The recorder: lines in, records out; no HTML."""
 
 # `loopscope_client.__version__` is the same: two distributions, one release.
-__version__ = "0.2.0"
+__version__ = "0.3.0"

@@ -18,14 +18,14 @@ def client_address(peer: str, forwarded: str) -> str:
     `LOOPSCOPE_PROXIES` of n it is the entry that the outermost of n proxies wrote, which is the nth from the
     end: what stands before it was sent by the client and may be anything.
     """
-    given = peer
+    address = peer
     if proxies := settings.LOOPSCOPE_PROXIES:
         parts = [part.strip() for part in forwarded.split(",")]
-        given = (parts[-proxies] if len(parts) >= proxies else "") or given
+        address = (parts[-proxies] if len(parts) >= proxies else "") or address
     try:
-        return str(ipaddress.ip_address(given))
+        return str(ipaddress.ip_address(address))
     except ValueError:
-        return given[:CHARS]
+        return address[:CHARS]
 
 
 def scope_address(scope: Mapping[str, Any]) -> str:

@@ -88,8 +88,8 @@ def issue(project: Project, user: User, target: Target, terms: Terms) -> Issued:
 
 def find(secret: str) -> ShareLink | None:
     """Return the link and its project; None if it is unknown, expired, revoked or ended with its maker."""
-    given = secret if SECRET.fullmatch(secret) else NO_SECRET
-    found = valid().select_related("project").filter(secret_hash=_hash(given)).first()
+    candidate = secret if SECRET.fullmatch(secret) else NO_SECRET
+    found = valid().select_related("project").filter(secret_hash=_hash(candidate)).first()
     return found if found is not None and found.project.slug != Project.DELETING else None
 
 

@@ -74,17 +74,17 @@ def _withdraw(context: EventContext, event: LoopWithdrawn, session: Session, loo
 
 
 def settle(context: EventContext) -> None:
-    """Forget what the loops that were just withdrawn said of others; call it before any other event."""
+    """Remove the references of withdrawn loops to others from the indexes; call it before any other event."""
     withdrawn, context.withdrawals = context.withdrawals, None
     if withdrawn is None:
         return
     state = context.state
-    said = [ref for loop in withdrawn.loops for ref in state.refs_of_loop.pop(loop, ())]
-    loop_ids = {ref.child_loop_id for ref in said}
+    refs_withdrawn = [ref for loop in withdrawn.loops for ref in state.refs_of_loop.pop(loop, ())]
+    loop_ids = {ref.child_loop_id for ref in refs_withdrawn}
     for index, keys in (
         (state.unlinked_refs, loop_ids),
         (state.refs_of_child, loop_ids),
-        (state.unlinked_refs_of_session, {ref.child_session_id for ref in said}),
+        (state.unlinked_refs_of_session, {ref.child_session_id for ref in refs_withdrawn}),
     ):
         for refs in (index[key] for key in keys if key in index):
             refs[:] = [ref for ref in refs if ref.loop not in withdrawn.loops]

@@ -60,8 +60,8 @@ class Grant:
 
 async def authenticate(headers: Headers) -> Grant:
     """Return the grant of the bearer token. Raises NoToken, WrongScope, Archived or Busy."""
-    given = header(headers, b"authorization")
-    bearer = tokens.bearer(given) if given is not None else None
+    authorization = header(headers, b"authorization")
+    bearer = tokens.bearer(authorization) if authorization is not None else None
     if bearer is None:
         raise NoToken
     return await in_thread(lambda: _grant(bearer))

@@ -56,11 +56,11 @@ def _add(ends: Sequence[End]) -> None:
     spent = costs.of_turns([turn.id for turn in ended])
     versions = _versions({turn.session for turn in ended})
     added = sums.Sums()
-    known: dict[tuple[int, str], Chain] = {}
+    chain_of: dict[tuple[int, str], Chain] = {}
     for turn in ended:
-        chain = known.get((turn.loop, turn.agent_id)) or chains.find(turn)
-        chain = next((each for each in known.values() if each.row.pk == chain.row.pk), chain)
-        known[turn.loop, turn.agent_id] = chain
+        chain = chain_of.get((turn.loop, turn.agent_id)) or chains.find(turn)
+        chain = next((each for each in chain_of.values() if each.row.pk == chain.row.pk), chain)
+        chain_of[turn.loop, turn.agent_id] = chain
         call = calls.call_of(turn, chain.window, chain.earlier)
         before = chain.window.held
         entry = changes.mark(turn, chain.earlier, chain.window.add(call), len(before))
@@ -69,7 +69,7 @@ def _add(ends: Sequence[End]) -> None:
         cost, version = spent[turn.id], versions.get(turn.session, "")
         about = sums.About(turn.project, turn.session, cost.day, turn.agent_id, version, cost.model)
         added.add(about, cost, sums.counted(chain, entry, change))
-    for chain in {chain.row.pk: chain for chain in known.values()}.values():
+    for chain in {chain.row.pk: chain for chain in chain_of.values()}.values():
         chain.save()
     added.write()
 

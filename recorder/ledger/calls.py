@@ -138,7 +138,7 @@ def _derived(
     """Return the request as it follows from what was recorded: the window before, and the messages since."""
     fixed = [replace(block, event=turn.request_event) for block, _ in fixed_blocks(payload)]
     if not fixed and not payload.get("is_shape_missing"):  # as in the request before
-        fixed = [_held(held) for held in window.held if held.kind in FIXED]
+        fixed = [_block_in_window(held) for held in window.held if held.kind in FIXED]
     if not fixed:
         fixed = [Block("system", UNRECORDED, 0, UNRECORDED)]
     ended = [index for index, line in enumerate(since) if line.type == "CompactionEnded"]
@@ -147,7 +147,7 @@ def _derived(
         kept = [_summary(summary)]
         since = since[ended[-1] + 1 :]
     else:
-        kept = [_held(held) for held in window.held if held.kind not in FIXED]
+        kept = [_block_in_window(held) for held in window.held if held.kind not in FIXED]
     new = [
         replace(block, event=line)
         for line, message in _messages(since)
@@ -160,7 +160,7 @@ def _derived(
     )
 
 
-def _held(held: Held) -> Block:
+def _block_in_window(held: Held) -> Block:
     """Return a block that is in the window already, found by its key."""
     return Block(held.kind, held.key, 0)
 

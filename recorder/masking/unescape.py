@@ -39,7 +39,7 @@ class Text:
         self.content = content
         self._source = source
         self._starts: list[int] = []  # of the portions, in this text
-        self._portions: list[_Portion | tuple[int, int]] = []  # or where one stands in the source
+        self._portions: list[_Portion | tuple[int, int]] = []  # or the start and end of one in the source
 
     def line_span(self, start: int, end: int) -> tuple[int, int]:
         """Return start and end in the line of a stretch of this text that is not empty."""
@@ -64,7 +64,7 @@ class Text:
 
 
 class _Portion(NamedTuple):
-    """The escapes of a stretch of a source: where their characters stand in it once it is decoded."""
+    """The escapes of a stretch of a source: the positions of their characters once it is decoded."""
 
     start: int  # in the source
     starts: list[int]
@@ -109,7 +109,7 @@ def texts_of(line: bytes) -> Iterator[Text]:
 
 def unescape(text: bytes) -> bytes:
     """Return a text with its escapes decoded once; what is no escape of JSON stays, as lone surrogates do."""
-    if b"\x00" in text or b"\\u0000" in text:  # NUL stands for an escaped backslash below
+    if b"\x00" in text or b"\\u0000" in text:  # NUL replaces an escaped backslash below
         return _ESCAPE.sub(_char, text)
     text = text.replace(b"\\\\", b"\x00")
     for escape, char in _CHARS.items():

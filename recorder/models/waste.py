@@ -38,7 +38,7 @@ class Waste(models.Model):
     agent_id = models.CharField(max_length=ID, blank=True)
     rule = models.CharField(max_length=11, choices=Rule)
     name = models.CharField(max_length=NAME, blank=True)  # of the tool, or of the file
-    key = models.CharField(max_length=KEY)  # tells it from the others of its loop and rule
+    key = models.CharField(max_length=KEY)  # unique in its loop and rule
     times = models.PositiveIntegerField()  # how often it occurred, the first included
     first_line = models.BigIntegerField()  # ids of journal lines
     last_line = models.BigIntegerField()

@@ -102,9 +102,9 @@ def remove(project: Project, name: str) -> bool:
         found = ScoreDefinition.objects.select_for_update().filter(project=project, name=name).first()
         if found is None:
             return False
-        given = Note.objects.filter(project=project, kind=Note.Kind.SCORE, name=name).count()
-        if given:
-            raise Refused(f"{given} scores use {name}. Only unused definitions can be deleted.")
+        uses = Note.objects.filter(project=project, kind=Note.Kind.SCORE, name=name).count()
+        if uses:
+            raise Refused(f"{uses} scores use {name}. Only unused definitions can be deleted.")
         found.delete()
     return True
 
@@ -119,11 +119,17 @@ def definition(project: int, name: str, target: str, source: str) -> ScoreDefini
         names = sorted(ScoreDefinition.objects.filter(project=project).values_list("name", flat=True))
         exist = f"Defined are: {', '.join(names)}." if names else "The project defines no scores yet."
         raise Refused(f"The project defines no score {name}. {exist}", "unknown_score")
-    if found.targets and target not in found.targets:
-        raise Refused(f"The score {name} is given on {_or(found.targets)}, not on {target}.")
-    if found.sources and source not in found.sources:
-        raise Refused(f"The score {name} is given by {_or(found.sources)}, not by {source}.")
+    check_use(found, target, source)
     return found
+
+
+def check_use(definition: ScoreDefinition, target: str, source: str) -> None:
+    """Raise Refused if a score is not given on such a target, or not by such a source."""
+    name, targets, sources = definition.name, definition.targets, definition.sources
+    if targets and target not in targets:
+        raise Refused(f"The score {name} is given on {_or(targets)}, not on {target}.")
+    if sources and source not in sources:
+        raise Refused(f"The score {name} is given by {_or(sources)}, not by {source}.")
 
 
 def checked(definition: ScoreDefinition, value: object) -> Value:

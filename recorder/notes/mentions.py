@@ -41,8 +41,8 @@ def mentioned(text: str, names: Collection[str]) -> list[str]:
 
 def save(note: Note) -> set[int]:
     """Write the mentions of a note's text, not of its author; return the users whose mentions changed."""
-    known = members(note.project_id)
-    wanted = {known[name] for name in mentioned(note.text, known)} - {note.user_id}
+    names = members(note.project_id)
+    wanted = {names[name] for name in mentioned(note.text, names)} - {note.user_id}
     before = set(Mention.objects.filter(note=note).values_list("user", flat=True))
     Mention.objects.filter(note=note, user__in=before - wanted).delete()
     Mention.objects.bulk_create(

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from recorder.models import Note, Session, Turn
+from recorder.search import documents
 from recorder.search.documents import Place
 from recorder.search.notes import put_note, remove_note
+
+
+def lock() -> None:
+    """Lock the index until the transaction ends, before a definition of a score or an entry is locked.
+
+    Recording locks them in this order, too; PostgreSQL would find a deadlock in any other.
+    """
+    documents.lock()
 
 
 def index_note(note: Note) -> None:

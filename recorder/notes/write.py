@@ -90,6 +90,7 @@ def give_score(
     note = _entry(project, author, target, Note.Kind.SCORE, _text(text), given_id)
     note.key = _key(author, target, "score", name, given_id)
     with transaction.atomic():
+        search.lock()
         definition = definitions.definition(project, name, target.target, author.source)
         if is_typed:
             checked = definitions.checked(definition, value)
@@ -117,6 +118,7 @@ def edit(note: Note, author: Author, *, text: str | None = None, value: object =
         raise Refused("Only a score has a value.")
     note.edited_at = timezone.now()
     with transaction.atomic():
+        search.lock()
         revisions.keep(note, _name(note.project_id, author))
         if value is not None:
             definition = definitions.definition(note.project_id, note.name, note.target, note.source)
@@ -223,6 +225,7 @@ def _delete_all(project: int, notes: Sequence[Note], noted: set[int] | None = No
 def _put(note: Note) -> Written:
     """Insert an entry, or change the one of the same key; concurrent requests leave one."""
     with transaction.atomic():
+        search.lock()
         found = _of_key(note)
         if found is None:
             try:

@@ -33,8 +33,8 @@ def replace(user: User, roles: Mapping[str, str], actor: Actor) -> None:
 
 def _give(held: Membership | None, user: User, project: Project, role: str, actor: Actor) -> None:
     if held is None:
-        given = Membership.objects.create(user=user, project=project, role=role, from_claim=True)
-        _record(given, actor, before=None, after=role)
+        membership = Membership.objects.create(user=user, project=project, role=role, from_claim=True)
+        _record(membership, actor, before=None, after=role)
     elif held.from_claim and held.role != role:
         before, held.role = held.role, role
         held.save(update_fields=["role"])

@@ -90,17 +90,17 @@ def acquire(job: Job, now: datetime, holder: str) -> bool:
 
 def renew(job: Job, now: datetime, holder: str) -> bool:
     """Extend the lease; False if it expired and another node acquired it."""
-    return _held(job, holder).update(held_until=now + LEASE) == 1
+    return _lease(job, holder).update(held_until=now + LEASE) == 1
 
 
 def release(job: Job, holder: str) -> None:
     """Release the lease as if the job had not started."""
-    _held(job, holder).update(held_until=None)
+    _lease(job, holder).update(held_until=None)
 
 
 def finish(job: Job, now: datetime, holder: str, *, is_done: bool, output: str) -> None:
     """Release the lease: the job is done until it is due again, or is retried after 1, 2, 4 ... minutes."""
-    for row in _held(job, holder):
+    for row in _lease(job, holder):
         row.held_until, row.output = None, clean(output, OUTPUT_CHARS)
         if is_done:
             row.done_at = row.begun_at or now
@@ -206,5 +206,5 @@ def _ensure_row(job: Job, now: datetime) -> None:
     DailyJob.objects.get_or_create(name=job.name, defaults={"done_at": now})
 
 
-def _held(job: Job, holder: str) -> QuerySet[DailyJob]:
+def _lease(job: Job, holder: str) -> QuerySet[DailyJob]:
     return DailyJob.objects.filter(name=job.name, holder=holder, held_until__isnull=False)

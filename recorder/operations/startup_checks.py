@@ -65,9 +65,9 @@ def newer_schema() -> str | None:
     path = Path(str(connection.settings_dict["NAME"]))
     if connection.vendor == "sqlite" and not (path.is_file() and path.stat().st_size):
         return None  # connecting would create it, or delete the write-ahead log of an empty file
-    known = set(_migrations_of("recorder"))
+    migrations = set(_migrations_of("recorder"))
     try:
-        unknown = [name for name in _applied_migrations() if name not in known]
+        unknown = [name for name in _applied_migrations() if name not in migrations]
     except STORE_ERRORS:
         return None
     if not unknown:

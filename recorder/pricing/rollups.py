@@ -65,7 +65,7 @@ class Sums:
         return days.by_key
 
     def write(self, project: int) -> None:
-        """Add the sums to the table, by hour and by day."""
+        """Add the sums to the table, by hour and by day, and delete the rows of which nothing is left."""
         rows = [
             (project, span, *_columns(key), *(max(-MAX_NANO, min(MAX_NANO, count)) for count in sums))
             for span, by_key in (("hour", self.by_key), ("day", self._by_day()))
@@ -73,6 +73,8 @@ class Sums:
             if any(sums)
         ]
         sql.write(_addition(), sorted(rows, key=lambda row: (*row[1:3], row[3] or 0, *row[4:6])))
+        subtracted = [(*row[:3], row[3] or 0, *row[4:6]) for row in rows if min(row[6:]) < 0]
+        sql.write(f"DELETE FROM {TABLE} WHERE {_KEY} AND loops = 0 AND turns = 0", sorted(subtracted))
 
 
 def figures(record: Turn | Loop) -> Figures:
@@ -128,7 +130,6 @@ def subtract(project: int, of_loops: str, *values: sql.Value) -> None:
         loop = record.loop if isinstance(record, Turn) else record
         sums.count(record, loop.segment, -1)
     sums.write(project)
-    sql.write(f"DELETE FROM {TABLE} WHERE project_id = %s AND loops = 0 AND turns = 0", [[project]])
 
 
 def delete(project: int) -> None:
@@ -174,6 +175,11 @@ def _of_call(call: Turn | Loop) -> Figures:
 
 _NO_BUCKETS = (0,) * 5
 _NO_CALL = (0,) * 10
+# The unique index of the table.
+_KEY = (
+    "project_id = %s AND span = %s AND start = %s AND COALESCE(config_id, 0) = %s AND agent_id = %s"
+    " AND segment = %s"
+)
 
 
 def _columns(key: RollupKey) -> tuple[sql.Value, ...]:

@@ -33,13 +33,13 @@ _REFERENCES = (
 def file_orphans(project: int, session: int, session_id: str, loop_ids: Collection[str]) -> None:
     """Place the lines that name loops of a session, but have no place, in that session."""
     prefix = f"{session_id}."
-    known = [*loop_ids, *(f"spans-{loop_id[:32]}" for loop_id in loop_ids)]
+    names = [*loop_ids, *(f"spans-{loop_id[:32]}" for loop_id in loop_ids)]
     sql.write(
         f"""UPDATE recorder_eventrecord SET session_id = %s WHERE session_id IS NULL AND loop_id IS NULL
             AND ({sql.in_list("loop_key")} OR SUBSTR(loop_key, 1, {len(prefix)}) = %s)
             AND EXISTS (SELECT 1 FROM recorder_journalevent j
                         WHERE j.id = recorder_eventrecord.id AND j.project_id = %s)""",
-        [(session, sql.list_param(known), prefix, project)],
+        [(session, sql.list_param(names), prefix, project)],
     )
 
 

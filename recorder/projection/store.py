@@ -162,9 +162,11 @@ def save(project: int, changes: Iterable[Change], retained: RetainedKeys = NO_RE
     reported_costs.add_up_sessions(smaller)
     reported = reported_costs.apply(project, changes)
     rest = stated_costs.restate(project, pending, retained.key)
-    return invalidation_of(
+    touched = invalidation_of(
         project, [*written, *reported, *rest.written], [*removed, *rest.removed], [*new, *rest.created]
     )
+    touched.moved.update(withdrawals.moved_sessions(changes))
+    return touched
 
 
 def _of_reopened(changes: Iterable[Change]) -> set[int]:

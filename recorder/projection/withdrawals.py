@@ -138,6 +138,19 @@ def without_metadata(smaller: Iterable[Session]) -> list[Session]:
     return changed
 
 
+def moved_sessions(changes: Iterable[Change]) -> dict[int, int]:
+    """Return the stored sessions that were removed, each with the one that has its lines now."""
+    into = {change.session: change.into for change in changes if type(change) is SessionMoved}
+    moved: dict[int, int] = {}
+    for session, target in into.items():
+        last = target
+        while last in into:
+            last = into[last]
+        if session.id:
+            moved[session.id] = last.id
+    return moved
+
+
 def move_lines(changes: Iterable[Change]) -> None:
     """Move the lines of removed sessions to the ones that continue them."""
     for change in changes:

@@ -46,6 +46,7 @@ class Invalidation:
     sessions: set[int] = field(default_factory=set)
     stale: set[int] = field(default_factory=set)  # of `sessions`: they became stale, without a commit
     deleted: set[int] = field(default_factory=set)  # of `sessions`: they are no more
+    moved: dict[int, int] = field(default_factory=dict)  # session that is no more: the one with its lines
     new_sessions: set[int] = field(default_factory=set)
     reshaped: set[int] = field(default_factory=set)  # sessions whose tree changed shape
     groups: set[int] = field(default_factory=set)
@@ -78,8 +79,8 @@ class Invalidation:
     @classmethod
     def of(cls, message: dict[str, Any]) -> Invalidation:
         """Decode a message: lists become sets and keys become numbers; unknown fields are ignored."""
-        known = {each.name for each in fields(cls)}
-        return cls(**{name: _decode(value) for name, value in message.items() if name in known})
+        field_names = {each.name for each in fields(cls)}
+        return cls(**{name: _decode(value) for name, value in message.items() if name in field_names})
 
 
 _SINGLE = ("project", "quarantined", "refused", "indexed")

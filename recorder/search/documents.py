@@ -127,11 +127,16 @@ def add(project: int, documents: Sequence[Document]) -> None:
     tables.add(project, words)
 
 
-def add_text(project: int, place: Place, kind: str, text: str, at: datetime | None, key: str) -> None:
-    """Insert the documents of a text that no journal line holds: a title, or a note with its id as `key`."""
+def documents_of(place: Place, kind: str, text: str, at: datetime | None, key: str) -> list[Document]:
+    """Return the documents of a text that no journal line holds: a title, or a note with its id as `key`."""
     cut = chunks(list(index_tokens(text)))
     parts = [Part(NUMBERS[kind], number, words, key) for number, words in enumerate(cut)]
-    add(project, [Document(place, part, text, at) for part in parts])
+    return [Document(place, part, text, at) for part in parts]
+
+
+def add_text(project: int, place: Place, kind: str, text: str, at: datetime | None, key: str) -> None:
+    """Insert the documents of `documents_of`."""
+    add(project, documents_of(place, kind, text, at, key))
 
 
 def remove(project: int, session_pks: Collection[int]) -> None:
@@ -152,10 +157,10 @@ def remove_events(project: int, session_pks: Collection[int], events: Collection
     _delete(project, rows)
 
 
-def remove_where(project: int, kind: str, key: str, sessions: Collection[int]) -> None:
-    """Delete the documents of one kind and key of some sessions."""
-    where = f"{sql.in_list('session')} AND kind = %s AND key = %s"
-    _delete(project, _rows(where, sql.list_param(sessions), NUMBERS[kind], key))
+def remove_where(project: int, kind: str, keys: Collection[str], sessions: Collection[int]) -> None:
+    """Delete the documents of one kind and some keys of sessions, all of whose documents are read."""
+    where = f"{sql.in_list('session')} AND kind = %s AND {sql.in_list('key')}"
+    _delete(project, _rows(where, sql.list_param(sessions), NUMBERS[kind], sql.list_param(keys)))
 
 
 def hide_loops(loops: Mapping[int, int]) -> None:

@@ -79,7 +79,7 @@ def put(project: int, sessions: Collection[int]) -> Prompts:
     changed = [session for session in found.values() if session.text != session.words]
     for session in changed:
         if session.document is not None:
-            documents.remove_where(project, "title", session.key or "", [session.pk])
+            documents.remove_where(project, "title", [session.key or ""], [session.pk])
         at = session.created_at
         documents.add_text(
             project,

@@ -39,14 +39,14 @@ def again(session: int, upto: int) -> list[Waste]:
 
 def _add(ends: Sequence[End]) -> list[Waste]:
     loops = {end.loop for end in ends}
-    known = {row.loop: LoopWaste.load(row.state) for row in WasteLoop.objects.filter(loop__in=loops)}
-    results = _results(ends, known)
+    states = {row.loop: LoopWaste.load(row.state) for row in WasteLoop.objects.filter(loop__in=loops)}
+    results = _results(ends, states)
     rows = Rows(int(settings.LOOPSCOPE_WASTE_USD * NANO))
     rows.load(results)
     for result in results:
         rows.apply(result)
     rows.write()
-    _save(ends, known)
+    _save(ends, states)
     return rows.alarms
 
 

@@ -38,7 +38,7 @@ LINES = 20  # restored at once
 class End(NamedTuple):
     """A line that ends a call, a turn or a loop, shortens the context, or begins a rerun.
 
-    Lines behind the end of their loop are left out: nobody waits for them. So are lines whose bodies were
+    Lines behind the end of their loop are left out: they delay no user. So are lines whose bodies were
     pruned, and those of a session that is being deleted.
     """
 

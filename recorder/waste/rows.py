@@ -1,7 +1,7 @@
 """Writes what the rules found: the waste of each loop and its calls, each call for one waste at most.
 
 The part of a turn's cost that a call wastes is 1 / the number of tool calls that the turn asked for. It is
-known when the turn has ended; until then the number of calls so far stands in.
+known when the turn has ended; until then the number of calls so far is used.
 """
 
 from __future__ import annotations

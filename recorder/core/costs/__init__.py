@@ -1,1 +1,1 @@
-"""Costs of calls, as the events of a run tell them; the arithmetic is in `recorder/core/money`."""
+"""Costs of calls, as the events of a run report them; the arithmetic is in `recorder/core/money`."""

@@ -33,6 +33,15 @@ _RANGE = frozenset(("greater_than_equal", "less_than_equal", "less_than", "int_p
 # For recorded lines: they stay valid when a limit is lowered.
 NO_LIMITS = Limits(event_bytes=2**40, event_values=2**40, depth=2**20)
 _INFINITE = (inf, -inf)
+_TYPE_MESSAGES = {  # in place of pydantic's, which name types of Python
+    "bool_type": "the value is true or false",
+    "dict_type": "the value is an object",
+    "dataclass_type": "the value is an object",
+    "int_type": "the value is a whole number",
+    "list_type": "the value is an array",
+    "string_type": "the value is text",
+    "tuple_type": "the value is an array",
+}
 _COUNTED = ("usage", "evaluation_usage")
 # The event's keys are fixed here. Of duplicate keys in a message the last one counts for both parsers.
 _MESSAGE = re.compile(
@@ -188,7 +197,7 @@ def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def _no_constant(word: str) -> NoReturn:
-    raise json.JSONDecodeError(f"{word} is not JSON", word, 0)
+    raise InvalidLineError("bad_json", "", f"{word} is not JSON")
 
 
 def _long_int(digits: str) -> int | float:
@@ -278,5 +287,7 @@ def _refusal(error: ValidationError) -> InvalidLineError:
         return InvalidLineError(kind, path, first["msg"])
     if kind == "missing":
         return InvalidLineError("missing_field", path, "the field is missing")
-    is_beyond = kind in _RANGE or first["input"] in _INFINITE
-    return InvalidLineError("out_of_range" if is_beyond else "wrong_type", path, first["msg"])
+    if first["input"] in _INFINITE:
+        return InvalidLineError("out_of_range", path, "the number is out of range")
+    code = "out_of_range" if kind in _RANGE else "wrong_type"
+    return InvalidLineError(code, path, _TYPE_MESSAGES.get(kind, first["msg"]))

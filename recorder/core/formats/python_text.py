@@ -1,7 +1,7 @@
 """Values as Python prints them, brought into JSON: what `str()` or `repr()` of messages and responses gives.
 
 Many programs trace `str(messages)` in place of JSON: strings have single quotes, and there are True, None,
-tuples, enums (`<Role.USER: 'user'>`) and objects, whose fields stand in brackets (`TextBlock(text='Rain')`)
+tuples, enums (`<Role.USER: 'user'>`) and objects, whose fields are in brackets (`TextBlock(text='Rain')`)
 or, as pydantic prints them, one after the other (`content='Rain' role='assistant'`). An object becomes one of
 JSON with the name of its class as `type`, unless it has a field of that name.
 
@@ -83,7 +83,7 @@ class _Writer:
         return "".join(self._parts)
 
     def _add(self, match: re.Match[str]) -> bool:
-        """Write a part; return False if it cannot stand here."""
+        """Write a part; return False if it is not valid here."""
         kind, text = match.lastgroup, match[match.lastgroup] if match.lastgroup else ""
         if kind in ("string", "quoted"):
             self._write(_string(match["quoted"][1:-1]))

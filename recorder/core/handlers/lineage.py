@@ -104,7 +104,7 @@ def link_session_refs(context: EventContext, first: Loop) -> None:
 def link_caller(context: EventContext, loop: Loop) -> None:
     """Link a starting sub-agent to the tool call that it names of its parent, if that loop is known."""
     ref = _ref_by_child(loop)
-    if ref is not None and not _is_known(context, ref):
+    if ref is not None and not _has_ref(context, ref):
         _add_ref(context, ref, loop)
 
 
@@ -142,7 +142,7 @@ def spawned_by(metadata: object) -> Json:
 
 def add_child_ref(context: EventContext, ref: ChildRef) -> None:
     """Add the reference of a tool call to its sub-agent's loop once, and link it if that loop is known."""
-    if ref.child_loop_id and _is_known(context, ref):
+    if ref.child_loop_id and _has_ref(context, ref):
         return
     session = context.state.sessions.get(ref.child_session_id)
     child = context.state.latest.get(ref.child_loop_id)
@@ -191,7 +191,7 @@ def _ref_by_child(child: Loop) -> ChildRef | None:
     )
 
 
-def _is_known(context: EventContext, ref: ChildRef) -> bool:
+def _has_ref(context: EventContext, ref: ChildRef) -> bool:
     """Return whether a call has a reference to this sub-agent; what the caller's loop says of it counts."""
     for known in context.state.refs_of_child.get(ref.child_loop_id, ()):
         if known.loop is ref.loop and known.tool_call_id == ref.tool_call_id:

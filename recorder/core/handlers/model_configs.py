@@ -145,9 +145,9 @@ def _first_parameter(config: ModelConfig, others: Collection[ModelConfig], count
     same_model = [other for other in others if short_model_name(other.model) == model]
     if not same_model:
         return ""
-    taken = {other.parameter for other in same_model}
+    used = {other.parameter for other in same_model}
     for parameter in (_parameter(config, [*same_model, config]), _own_name(config), config.key[:KEY_SHOWN]):
-        if (text := excerpt(parameter, _PARAMETER_MAX)) not in taken:
+        if (text := excerpt(parameter, _PARAMETER_MAX)) not in used:
             return text
     return config.key
 

@@ -102,9 +102,9 @@ def is_documented(provider: str, model: str) -> bool:
 
 
 def _of_provider(provider: str, model: str) -> CacheRules:
-    known = RULES.get(provider, UNKNOWN)
-    if known is not BEDROCK and _CLAUDE.search(model):
+    rules = RULES.get(provider, UNKNOWN)
+    if rules is not BEDROCK and _CLAUDE.search(model):
         return ANTHROPIC
     if provider in GATEWAYS:
         return RULES.get(model.split("/", maxsplit=1)[0], UNKNOWN)
-    return known
+    return rules

@@ -20,7 +20,7 @@ EXACT_PARTS = 100  # of one text, that have every token
 def chunks(tokens: Sequence[str]) -> list[Sequence[str]]:
     """Return the tokens in parts, each with the last `OVERLAP` tokens of the part before.
 
-    Parts end before a word would stand in them too often. Behind `EXACT_PARTS`, in a text that repeats few
+    Parts end before a word would be in them too often. Behind `EXACT_PARTS`, in a text that repeats few
     words very often, they are of full length instead and lack what is too often.
     """
     found: list[Sequence[str]] = []
@@ -38,7 +38,7 @@ def chunks(tokens: Sequence[str]) -> list[Sequence[str]]:
 
 
 def _exact(tokens: Sequence[str]) -> int:
-    """Return how many tokens come before the first that stands more than `SAME_TOKENS` times."""
+    """Return how many tokens come before the first that occurs more than `SAME_TOKENS` times."""
     if len(tokens) <= SAME_TOKENS or max(Counter(tokens).values()) <= SAME_TOKENS:
         return len(tokens)
     seen: Counter[str] = Counter()
@@ -50,7 +50,7 @@ def _exact(tokens: Sequence[str]) -> int:
 
 
 def _without_repeats(tokens: Sequence[str]) -> Sequence[str]:
-    """Return tokens with a separator in place of those that stand more than `SAME_TOKENS` times before."""
+    """Return tokens with a separator in place of those that occur more than `SAME_TOKENS` times before."""
     seen: Counter[str] = Counter()
     kept: list[str] = []
     for token in tokens:

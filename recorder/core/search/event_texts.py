@@ -2,7 +2,7 @@
 
 Answers come from MessageEnd, and from TurnEnd where no message ended before it in the turn; arguments from
 the start of a call, results from its end. Prompts come from MessageEnd, and from AgentStart, AgentEnd and the
-last one of a request where no message has them. The instructions of Codex stand in lines of its own format.
+last one of a request where no message has them. The instructions of Codex are in lines of its own format.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ended calls as the rules take them: what tells two calls, results and errors apart, as hashes."""
+"""Ended calls as the rules take them: what distinguishes calls, results and errors, as hashes."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ from recorder.ingest.limits.decoding import Hold, uncounted
 ZSTD = "zstd"
 _WINDOWS = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}  # of zlib
 CHUNK = 64 * 1024  # gzip is inflated by so many bytes: what follows a member is copied, and a chunk at most
-# zstd, whose decoder may not be told how much to return: 4 bytes hold a block of 128 KiB, so these 4 MiB.
+# Of zstd: the package `zstandard` takes no limit of what it returns. 4 bytes hold a block of 128 KiB, so that
+# these return 4 MiB at most.
 ZSTD_CHUNK = 128
 ZSTD_WINDOW_LOG = 23  # 8 MiB, the most that RFC 9659 allows
 MEMBERS = 64  # of one gzip body, frames of zstd; each costs an inflater of 40 kB

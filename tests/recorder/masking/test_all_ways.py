@@ -64,7 +64,7 @@ def own_parts(planted):
 
 
 def leaked(own_parts, content):
-    """Return the rules whose secret stands in some bytes, plain or with escapes of JSON."""
+    """Return the rules whose secret is in some bytes, plain or with escapes of JSON."""
     plain = UNICODE.sub(lambda found: bytes((int(found[1], 16),)), content).replace(b"\\", b"")
     return [name for name, part in own_parts.items() if part in content or part.replace(b"\\", b"") in plain]
 

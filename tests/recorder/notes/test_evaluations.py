@@ -3,11 +3,13 @@
 import json
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from recorder.core.sources import OTLP
 from recorder.ingest.commit.pipeline import Batch, record
 from recorder.ingest.commit.span_backlog import PRODUCER
-from recorder.models import LoopRecord, Mention, Note, Project, ScoreDefinition, Session
+from recorder.models import LoopRecord, Mention, Note, Project, ScoreDefinition, SearchDocument, Session
 from recorder.notes import definitions, evaluations
 from recorder.notes.definitions import Draft
 from recorder.notes.write import delete_of_session
@@ -144,6 +146,34 @@ def test_an_evaluation_moves_with_its_span_to_another_session_and_turn(project):
         1,
         LoopRecord.objects.get().pk,
     )
+
+
+def test_an_evaluation_is_searched_for_where_it_is(project):
+    captures.record(project, [span(1, parent=9), log(RELEVANCE)])
+    captures.record(project, [span(2, parent=9), agent(**{"session.id": "s"})])
+
+    document = SearchDocument.objects.get(kind=SearchDocument.NOTE, is_gone=False)
+    note = Note.objects.get()
+    assert (document.key, document.session, document.loop) == (
+        str(note.pk),
+        Session.objects.get().pk,
+        note.loop,
+    )
+    assert document.turn is not None
+
+
+@pytest.mark.parametrize("about", [RELEVANCE, TONE, TONE | {"gen_ai.evaluation.score.label": "warm"}])
+def test_twice_the_evaluations_take_hardly_more_queries(project, about):
+    def queries(number):
+        lines = [log(about | {"number": f"{number} {n}"}) for n in range(number)]
+        with CaptureQueriesContext(connection) as captured:
+            captures.record(project, lines)
+        return len(captured)
+
+    captures.record(project, [span()])
+    queries(1)
+    assert queries(80) - queries(40) < 10
+    assert Note.objects.count() == 121
 
 
 def test_an_evaluation_that_moves_within_one_transaction_is_written(project):

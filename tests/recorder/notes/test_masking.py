@@ -1,4 +1,4 @@
-"""Masking of notes, scores and bookmarks: no secret is stored, whoever writes it."""
+"""Masking of notes, scores and bookmarks: no secret is stored, by any author."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -13,7 +13,7 @@ from recorder.core.events.fields import ids_of
 from recorder.core.formats.native import EVENT_TYPES
 from tests.support import build
 
-LOOP = "<loop>"  # stands for the loop that a line is of
+LOOP = "<loop>"  # is replaced by the loop that a line is of
 CONFIG = {"model": "m", "provider": "anthropic", "config_id": "c", "temperature": 0.5}
 USAGE = {"input": 100, "output": 20, "reasoning": 5, "cache_read": 30, "cache_write": 4, "total_tokens": 120}
 MESSAGES = [
@@ -64,7 +64,7 @@ def accepted(model):
 
 
 def _words(annotation):
-    """Return the literals that stand in a type, or in the fields of a part of an event."""
+    """Return the literals that are in a type, or in the fields of a part of an event."""
     if isinstance(annotation, str):
         return [annotation]
     inside = [field.annotation for field in getattr(annotation, "__pydantic_fields__", {}).values()]

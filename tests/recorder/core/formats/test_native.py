@@ -135,6 +135,22 @@ def test_a_number_beyond_a_float_becomes_null(number):
     assert parse(f'{event}"timestamp":"2026-01-02T03:04:05Z"}}'.encode()).metadata == [None, 1.5]
 
 
+@pytest.mark.parametrize(
+    ("usage", "message"),
+    [
+        (b"null", "the value is an object"),
+        (b'{"input":1.5,"output":1}', "the value is a whole number"),
+        (b'{"input":1e999,"output":1}', "the number is out of range"),
+        (b'{"input":NaN,"output":1}', "NaN is not JSON"),
+    ],
+)
+def test_the_reason_of_a_rejected_line_is_in_words_of_json(usage, message):
+    with pytest.raises(InvalidLineError) as refusal:
+        parse(build.line({**build.agent_end(), "usage": "U"}).replace(b'"U"', usage))
+
+    assert refusal.value.message == message
+
+
 @pytest.mark.parametrize("number", ["9007199254740992", "9" * 400, "9" * 5_000, "1e999"])
 @pytest.mark.parametrize("rest", ["", ',"x":1,"x":2'], ids=["parsed by jiter", "parsed by json"])
 @pytest.mark.parametrize(

@@ -193,8 +193,8 @@ def test_a_sub_agent_that_names_its_call_is_linked_once_in_any_order(order):
     child = agent_start("s.child", parent="s.a.1", is_sub_agent=True, metadata=spawned, at=2)
     link = ours("SubAgentLinked", None, parent_loop_id="s.a.1", tool_call_id="t1", tool_name="Task")
     link |= {"child_session_id": "s", "child_loop_id": "s.child"}
-    told = [agent_start("s.a.1"), child, link]
-    play = Play(*[told[at] for at in order])
+    events = [agent_start("s.a.1"), child, link]
+    play = Play(*[events[at] for at in order])
 
     ref = play.one(ChildRef)
     assert (ref.loop, ref.child, ref.tool_name) == (play.loop("s.a.1"), play.loop("s.child"), "Task")
@@ -208,8 +208,8 @@ def test_a_call_that_names_the_common_id_of_several_sub_agents_is_linked_to_each
     first, second = (agent_start(f"s.{name}", at=2, **named) for name in "xy")
     link = ours("SubAgentLinked", None, parent_loop_id="s.a.1", tool_call_id="t1", tool_name="Workflow")
     link |= {"child_session_id": "s", "child_loop_id": "s.run"}
-    told = [agent_start("s.a.1"), link, first, second]
-    play = Play(*[told[at] for at in order]).feed(link)
+    events = [agent_start("s.a.1"), link, first, second]
+    play = Play(*[events[at] for at in order]).feed(link)
 
     caller = play.loop("s.a.1")
     assert {(ref.tool_call_id, ref.loop, ref.child) for ref in play.of(ChildRef)} == {
