@@ -71,7 +71,7 @@ class LedgerTurn(BaseModel):
     kinds: dict[str, int]
     context_usd: str | None
     output_usd: str | None
-    undivided_usd: str
+    undivided_usd: str | None
     cost_usd: str | None
     cache: CacheVerdict
 
@@ -91,30 +91,31 @@ class LedgerBlockItem(BaseModel):
     last_turn: int
     turns: int
     left_by: LeftBy | None
-    carried_usd: str
+    carried_usd: str | None
 
 
 class SentBlock(LedgerBlockItem):
     """A block of one call, with what it cost in that call."""
 
-    cost_here_usd: str
+    cost_here_usd: str | None
 
 
 class SessionLedgerItem(BaseModel):
     """The ledger of a session: context, output and undivided cost are its cost; blocks are the context.
 
-    `skipped_turns` counts calls that the ledger could not take; their cost is in `undivided_usd`.
+    `skipped_turns` counts calls that the ledger could not take; their cost is in `undivided_usd`. All sums
+    are null where no call has a price.
     """
 
     session_id: str
     skipped_turns: int
     turns: list[LedgerTurn]
     blocks: list[LedgerBlockItem]
-    context_usd: str
-    output_usd: str
-    undivided_usd: str
-    cost_usd: str
-    lost_usd: str
+    context_usd: str | None
+    output_usd: str | None
+    undivided_usd: str | None
+    cost_usd: str | None
+    lost_usd: str | None
 
 
 class TurnLedgerItem(LedgerTurn):

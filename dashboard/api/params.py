@@ -169,7 +169,7 @@ class OfApprovals(OfSession):
 
 
 class OfWaste(ById, Queried):
-    """Waste of one session or of all that `q` selects; `alarms` only what stood on the attention page."""
+    """Waste of one session or of all that `q` selects; `alarms` only what was on the attention page."""
 
     session: Text | None = None
     rule: Literal[tuple(WASTE_RULES)] | None = None  # type: ignore[valid-type]

@@ -3,7 +3,7 @@
 Stock Daphne stores a body of any length in a temporary file, from any client, and starts the application when
 it is complete. Here a request passes these checks while it is received:
 
-- **Headers** must be complete within `slow_s` seconds, else 408.
+- **Headers** must be complete within `slow_s` seconds, else 408; a line of them that is too long is a 431.
 - **Size**: at most `body_bytes` for ingest and `PAGE_BYTES` for forms, by Content-Length and by counting;
   else 413.
 - **Authentication**: for an ingest body longer than `EARLY_BYTES`, or of unknown length, reading pauses until
@@ -143,6 +143,11 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
         if not self._has_headers and self._timer is None:
             self._expect_headers()
         super().dataReceived(data)
+
+    def lineLengthExceeded(self, line: bytes) -> None:  # noqa: N802
+        """Answer before the connection is closed; Twisted only closes it."""
+        message = f"an address and its headers have at most {self.totalHeadersSize} bytes"
+        self.refuse(Fault(431, "too_large", message))
 
     def rawDataReceived(self, data: bytes) -> None:  # noqa: N802
         if self.is_ending:

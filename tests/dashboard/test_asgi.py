@@ -3,6 +3,7 @@
 import pytest
 from django.http import HttpRequest, HttpResponse
 
+from dashboard.api.app import api
 from dashboard.security.csp import ContentSecurityPolicy
 from recorder.access import tokens
 from recorder.models import Project
@@ -28,6 +29,17 @@ def test_the_read_api_is_read_only(method):
 
     assert (response.status, response.json["code"]) == (405, "bad_method")
     assert response.headers["allow"] == "GET, HEAD"
+
+
+def test_a_method_that_a_path_of_the_api_lacks_is_a_405_with_those_it_has():
+    for path, operations in api.get_openapi_schema()["paths"].items():
+        methods = {method.upper() for method in operations} | ({"HEAD"} if "get" in operations else set())
+        for method in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} - methods:
+            response = read(path.replace("{", "").replace("}", ""), method)
+
+            assert response.status == 405, (method, path)
+            assert set(response.headers["allow"].split(", ")) == methods
+            assert method == "HEAD" or response.json["code"] == "bad_method"
 
 
 @pytest.mark.django_db(transaction=True)

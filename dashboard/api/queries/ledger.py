@@ -34,12 +34,12 @@ def ledger_of_session(project: Project, session_id: str, at: int | None) -> sche
         session_id=session_id,
         skipped_turns=ledger.skipped,
         turns=[_turn(call) for call in ledger.calls],
-        blocks=[_block(block) for block in ledger.blocks],
-        context_usd=_usd(ledger.context_nano),
-        output_usd=_usd(ledger.output_nano),
-        undivided_usd=_usd(ledger.undivided_nano),
-        cost_usd=_usd(ledger.cost_nano),
-        lost_usd=_usd(ledger.lost_nano),
+        blocks=[_block(block, ledger) for block in ledger.blocks],
+        context_usd=_priced(ledger, ledger.context_nano),
+        output_usd=_priced(ledger, ledger.output_nano),
+        undivided_usd=_priced(ledger, ledger.undivided_nano),
+        cost_usd=_priced(ledger, ledger.cost_nano),
+        lost_usd=_priced(ledger, ledger.lost_nano),
     )
 
 
@@ -55,7 +55,7 @@ def ledger_of_turn(project: Project, turn: int) -> schemas.TurnLedgerItem | None
         return None
     about = _turn(call).model_dump()
     about["cache"]["first_difference"] = _difference(difference_of_call(turn))
-    return schemas.TurnLedgerItem(**about, session_id=session.session_id, blocks=_sent_blocks(turn, ledger))
+    return schemas.TurnLedgerItem(**about, session_id=session.session_id, blocks=_sent_blocks(call, ledger))
 
 
 def causes(scope: Scope) -> schemas.CausesItem:
@@ -223,11 +223,14 @@ def _loss(loss: Loss) -> dict[str, Any]:
     return {"misses": loss.calls, "lost_tokens": loss.tokens, "lost_usd": _usd(loss.nano)}
 
 
-def _sent_blocks(turn: int, ledger: SessionLedger) -> list[schemas.SentBlock]:
+def _sent_blocks(call: CallRow, ledger: SessionLedger) -> list[schemas.SentBlock]:
     carried = {block.pk: block for block in ledger.blocks}
+    is_divided = call.context_nano is not None
     return [
-        schemas.SentBlock(**_block(carried[block.pk]).model_dump(), cost_here_usd=_usd(nano))
-        for block, nano in blocks_of_call(turn)
+        schemas.SentBlock(
+            **_block(carried[block.pk], ledger).model_dump(), cost_here_usd=_usd(nano) if is_divided else None
+        )
+        for block, nano in blocks_of_call(call.turn)
     ]
 
 
@@ -246,7 +249,7 @@ def _turn(call: CallRow) -> schemas.LedgerTurn:
         kinds=dict(call.kinds),
         context_usd=usd(call.context_nano),
         output_usd=usd(call.output_nano),
-        undivided_usd=_usd(call.undivided_nano),
+        undivided_usd=None if call.cost_nano is None else _usd(call.undivided_nano),
         cost_usd=usd(call.cost_nano),
         cache=schemas.CacheVerdict(
             verdict=cast("Any", call.verdict),
@@ -263,7 +266,7 @@ def _turn(call: CallRow) -> schemas.LedgerTurn:
     )
 
 
-def _block(block: BlockRow) -> schemas.LedgerBlockItem:
+def _block(block: BlockRow, ledger: SessionLedger) -> schemas.LedgerBlockItem:
     return schemas.LedgerBlockItem(
         id=block.pk,
         kind=cast("Any", block.kind),
@@ -277,7 +280,7 @@ def _block(block: BlockRow) -> schemas.LedgerBlockItem:
         last_turn=block.last,
         turns=block.calls,
         left_by=cast("Any", block.left_by or None),
-        carried_usd=_usd(block.carried_nano),
+        carried_usd=_priced(ledger, block.carried_nano),
     )
 
 
@@ -297,6 +300,11 @@ def _difference(difference: Difference | None) -> schemas.FirstDifference | None
 
 def _text(excerpt: Excerpt | None) -> str | None:
     return excerpt.before + excerpt.changed + excerpt.after if excerpt else None
+
+
+def _priced(ledger: SessionLedger, nano: int) -> str | None:
+    """Return a sum over the calls of a session; None if none of them has a price."""
+    return _usd(nano) if ledger.has_price else None
 
 
 def _usd(nano: int) -> str:

@@ -102,7 +102,7 @@ def _items(project: Project, params: OfNotes, rows: Sequence[Note]) -> list[sche
 def score_items(project: Project, rows: Sequence[ScoreDefinition]) -> list[schemas.ScoreItem]:
     """Return definitions as items, with the numbers of scores given. One query."""
     scores = Note.objects.filter(project=project, kind=Note.Kind.SCORE, name__in=[row.name for row in rows])
-    given = dict(scores.values_list("name").annotate(given=Count("pk")))
+    counts = dict(scores.values_list("name").annotate(given=Count("pk")))
     return [
         schemas.ScoreItem(
             name=row.name,
@@ -113,7 +113,7 @@ def score_items(project: Project, rows: Sequence[ScoreDefinition]) -> list[schem
             meaning=row.meaning or None,
             targets=row.targets,
             sources=row.sources,
-            given=given.get(row.name, 0),
+            given=counts.get(row.name, 0),
         )
         for row in rows
     ]

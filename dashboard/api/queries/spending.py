@@ -29,6 +29,7 @@ from recorder.models import ModelConfig, Project, Spending
 from recorder.pricing.rollups import FIGURES
 
 HOUR = timedelta(hours=1)
+LAST_HOUR = datetime(9999, 12, 31, 23, tzinfo=UTC)
 # The columns that a row is grouped by: the expression of its key.
 KEYS: Mapping[str, Any] = {
     "config": F("config_id"),
@@ -166,8 +167,15 @@ def _times(
 
 def _period(params: OfUsage) -> durations.Period:
     """Return the period from `since` to `until`, widened to whole hours: no sum is finer."""
-    until = params.until and _hour(params.until + HOUR - timedelta(microseconds=1))
-    return durations.Period(params.since and _hour(params.since), until)
+    return durations.Period(params.since and _hour(params.since), params.until and _hour_from(params.until))
+
+
+def _hour_from(moment: datetime) -> datetime | None:
+    """Return the first full hour from `moment` on; None, no bound, in the last one of the calendar."""
+    hour = _hour(moment)
+    if hour == moment:
+        return hour
+    return hour + HOUR if hour < LAST_HOUR else None
 
 
 def _hour(moment: datetime) -> datetime:

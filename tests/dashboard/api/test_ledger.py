@@ -52,6 +52,24 @@ def test_the_figures_add_up_in_every_turn_and_in_the_session(get, feed):
     assert Decimal(found["cost_usd"]) == Decimal(get("sessions/s")["cost_usd"])
 
 
+def test_figures_of_calls_without_a_price_are_null(get, feed):
+    answer = build.assistant(tokens=5, model="unheard-of", provider="nobody")
+    turn_end = build.turn_end("t.a.1", tokens=5, message=answer)
+    feed(build.agent_start("t.a.1"), build.turn_start("t.a.1"), build.message_end("t.a.1"), turn_end)
+    follower.run_all()
+
+    found = get("context", session_id="t")
+    (turn,) = found["turns"]
+    sent = get(f"context/turns/{turn['id']}")
+
+    names = ("context_usd", "output_usd", "undivided_usd", "cost_usd")
+    assert {owner[name] for owner in (found, turn, sent) for name in names} == {None}
+    assert found["lost_usd"] is None
+    assert {block["carried_usd"] for block in found["blocks"]} == {None}
+    assert {block["cost_here_usd"] for block in sent["blocks"]} == {None}
+    assert get("sessions/t")["cost_usd"] is None
+
+
 def test_the_miss_has_its_tokens_and_dollars(get, feed):
     feed(*carried_file.events())
     follower.run_all()

@@ -117,6 +117,16 @@ def test_usage_by_day_counts_a_call_on_the_day_it_ended(get, feed):
     assert get("usage", group_by="config,day", limit=2, cursor=page["next"])["items"] == rows[2:]
 
 
+def test_usage_takes_a_period_that_reaches_to_an_end_of_the_calendar(get, feed):
+    feed(*build.small_loop())
+
+    rows = get("usage")["items"]
+
+    assert rows
+    assert get("usage", since="0001-01-01T00:00:00Z", until="9999-12-31T23:59:59Z")["items"] == rows
+    assert not get("usage", until="0001-01-01T00:00:00Z")["items"]
+
+
 def test_usage_takes_a_fixed_number_of_queries(get, feed, django_assert_num_queries):
     get("usage")  # the first request after a start reads more
     for number in range(50):

@@ -1,4 +1,4 @@
-"""Chunked bodies are decoded in parts, so that the framing of tiny chunks is refused before it costs much."""
+"""Refusals of the channel: long lines of headers, and the framing of tiny chunks before it costs much."""
 
 from unittest.mock import MagicMock
 
@@ -40,14 +40,30 @@ def decoded(monkeypatch):
 
 
 @pytest.fixture
-def channel(monkeypatch):
+def connection(monkeypatch):
     monkeypatch.setattr(Channel, "callLater", lambda *_: NoTimer())
     monkeypatch.setattr(Channel, "timeOut", None)
     made = Channel()
     made.factory = made.site = MagicMock()
     made.makeConnection(Transport())
-    made.dataReceived(HEAD)
     return made
+
+
+@pytest.fixture
+def channel(connection):
+    connection.dataReceived(HEAD)
+    return connection
+
+
+@pytest.mark.parametrize("lines", [b"GET /api/v1/sessions?q=", b"GET / HTTP/1.1\r\nX-Long: "])
+@pytest.mark.parametrize("end", [b"", b"\r\n\r\n"], ids=["incomplete", "complete"])
+def test_a_line_of_headers_that_is_too_long_is_a_431(connection, lines, end):
+    connection.dataReceived(lines + b"x" * 20_000 + end)
+
+    response = connection.transport.value()
+    assert response.startswith(b"HTTP/1.1 431 ")
+    assert response.count(b"HTTP/1.1 ") == 1
+    assert b'"code":"too_large"' in response
 
 
 @pytest.mark.parametrize("chunks", [10_000, 20_000, 160_000])

@@ -26,7 +26,7 @@ LOOKED_AT = {
     "SOURCES_MAX": "lines with its answer",
     "SPANS_MAX": "spans are read",
 }
-# Patterns that match whatever no other matches: the rows of their parts stand for them.
+# Patterns that match whatever no other matches: the rows of their parts include them.
 CATCH_ALL = {
     "(?s)^api/v1/.",
     r"^opentelemetry\.proto\.collector\.",  # every call by gRPC gets the same short answer
@@ -66,7 +66,7 @@ def routes():
 
 
 def has_row(route):
-    """Return whether a row names the route; "…" at the end of a place in `BELOW` stands for all below it."""
+    """Return whether a row names the route; "…" at the end of a place in `BELOW` matches all below it."""
     return (
         route in PLACES
         or route.removesuffix("/") in PLACES

@@ -1,4 +1,4 @@
-"""A mail server of the tests: keeps what it takes, and refuses or stays silent as it is told."""
+"""A mail server of the tests: keeps what it takes, and refuses or stays silent as the test sets it."""
 
 from __future__ import annotations
 
