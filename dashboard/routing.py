@@ -35,7 +35,12 @@ from recorder.ingest.otlp.endpoint import PROTOBUF, SIGNALS, otlp_grpc, otlp_htt
 from recorder.ingest.websocket.consumers import IngestConsumer
 
 django: Any = get_asgi_application()
-WRITTEN = re.compile(r"/api/v1/(notes|scores|views)(/|\Z)")  # endpoints of the API that write
+# Methods of the paths of the API that write; all others are read.
+WRITE_METHODS = {
+    re.compile(r"/api/v1/(notes|scores|views)\Z"): ("GET", "HEAD", "POST"),
+    re.compile(r"/api/v1/(notes|views)/[^/]+\Z"): ("PATCH", "DELETE"),
+    re.compile(r"/api/v1/scores/[^/]+\Z"): ("DELETE",),
+}
 
 
 async def pages(scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,18 +62,16 @@ async def upgrade_required(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def read_api(scope: Scope, receive: Receive, send: Send) -> None:
-    """Pass GET and HEAD to Django, HEAD as GET: the server omits the body. Other methods are a 405.
-
-    Notes, scores and views are also written: these paths take POST, PATCH and DELETE.
-    """
-    if scope["method"] in ("GET", "HEAD"):
+    """Pass the methods of a path to Django, HEAD as GET: the server omits the body. Others are a 405."""
+    methods = next((m for path, m in WRITE_METHODS.items() if path.match(scope["path"])), ("GET", "HEAD"))
+    if scope["method"] not in methods:
+        message = f"this endpoint only supports {' and '.join(methods)}"
+        await reply(send, 405, {"code": "bad_method", "message": message}, allow=", ".join(methods))
+    elif scope["method"] in ("GET", "HEAD"):
         behind = await waiting_spans.behind(scope)
         await django({**scope, "method": "GET"}, receive, waiting_spans.with_header(send, behind))
-    elif scope["method"] in ("POST", "PATCH", "DELETE") and WRITTEN.match(scope["path"]):
-        await django(scope, receive, send)
     else:
-        body = {"code": "bad_method", "message": "this endpoint only supports GET and HEAD"}
-        await reply(send, 405, body, allow="GET, HEAD")
+        await django(scope, receive, send)
 
 
 async def not_found(scope: Scope, receive: Receive, send: Send) -> None:

@@ -55,7 +55,7 @@ class _Value(NamedTuple, Generic[T]):
 
 
 class ProcessCache(Generic[T]):
-    """Values of this process, the last used ones up to a total size. Requests share them: nobody changes one.
+    """Values of this process, the last used ones up to a total size. Requests share them and change none.
 
     `size` measures a value; one above `most` is not kept. At most `VALUES` are.
     """
@@ -98,7 +98,7 @@ def forget() -> None:
 
 
 def _stamp(project: int) -> tuple[int, int]:
-    """Return what tells a value from later ones.
+    """Return a stamp that later values do not have.
 
     Read before the value is computed: after a change in between, the value is not used again.
     """

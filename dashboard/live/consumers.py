@@ -59,8 +59,8 @@ class PageConsumer(SocketConsumer):
     async def connect(self) -> None:
         """Accept a member of the project and join the hub; otherwise refuse.
 
-        A page that was open learns that its access has ended: browsers tell pages a code only after the
-        handshake, so that is completed first. The handshake of any other is refused.
+        A page that was open learns that its access has ended: browsers give pages a close code only after
+        the handshake, so that is completed first. The handshake of any other is refused.
         """
         page = await self._open()
         if _sockets[self._owner] >= SOCKETS_PER_USER:

@@ -54,12 +54,14 @@ class Panel:
 
     A panel that several pages show is "_shared/part". `query` takes primary keys and returns what the partial
     shows for each, in a fixed number of SQL queries; a deleted record is left out. An open page redraws it at
-    most every `min_interval_ms` milliseconds; 0 is every tick.
+    most every `min_interval_ms` milliseconds; 0 is every tick. A page whose `is_needed` panel has no record
+    any more is dropped, as it is about that record: it reconnects and gets the address of another one.
     """
 
     name: str
     query: Callable[[Collection[int]], Mapping[int, object]] | CachedQuery
     min_interval_ms: int = 0
+    is_needed: bool = False
 
     def dom_id(self, pk: int) -> str:
         """Return the DOM id: page, part and primary key, which contain no dots."""

@@ -54,9 +54,12 @@ def _whole_page(page: LivePage) -> list[Key] | None:
 
 
 def draw(wanted: Collection[Key]) -> dict[Key, str]:
-    """Return the HTML of each panel; its removal if its record was deleted, no entry if it raised."""
+    """Return the HTML of each panel; its removal if its record was deleted.
+
+    One that raised has no entry, nor has a needed one without its record.
+    """
     _tidy()
-    drawn: dict[Key, str] = {}
+    html_of_key: dict[Key, str] = {}
     try:
         for panel, group in groupby(sorted(wanted, key=lambda key: (key[0].name, key[1])), key=itemgetter(0)):
             pks = [pk for _, pk in group]
@@ -65,9 +68,10 @@ def draw(wanted: Collection[Key]) -> dict[Key, str]:
             except Exception:  # nor one kind of panel the others
                 log.exception("panel %s cannot be rendered", panel.name)
             else:
-                drawn.update({(panel, pk): html.get(pk) or _removal(panel.dom_id(pk)) for pk in pks})
-        REDRAWS.add(len(drawn))
-        return drawn
+                shown = pks if not panel.is_needed else [pk for pk in pks if pk in html]
+                html_of_key.update({(panel, pk): html.get(pk) or _removal(panel.dom_id(pk)) for pk in shown})
+        REDRAWS.add(len(html_of_key))
+        return html_of_key
     finally:
         _tidy()
 

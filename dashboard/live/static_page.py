@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StaticPage:
-    """An open page without panels of its own."""
+    """An open page whose panels, if it has any, are never updated."""
 
     project: int
+    panels: DirtyPanels = field(default_factory=list)
 
-    def dirty_panels(self, _: Invalidation | None) -> DirtyPanels:
-        return []
+    def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
+        """Return the panels at first and after a reconnect."""
+        return self.panels if touched is None else []
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, _params: QueryDict) -> LivePage:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 class Masks:
     """The masking of a link.
 
-    It masks a text, a recorded line, whose keys tell what its values are, and the parts of a text that is
+    It masks a text, a recorded line, whose keys name what its values are, and the parts of a text that is
     still arriving.
     """
 
@@ -29,7 +29,7 @@ _masks: ContextVar[Masks | None] = ContextVar("masks", default=None)
 
 
 @contextmanager
-def drawn_with(masks: Masks) -> Iterator[None]:
+def render_masked(masks: Masks) -> Iterator[None]:
     """Within the context, pages are drawn for a share link with these masks."""
     token = _masks.set(masks)
     try:

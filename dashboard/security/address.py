@@ -20,11 +20,11 @@ def address_of(request: HttpRequest) -> str:
 
 def network_of(request: HttpRequest) -> str:
     """Return what limits count as one client: of IPv6 a /64, because one client has all its addresses."""
-    given = address_of(request)
+    text = address_of(request)
     try:
-        address = ipaddress.ip_address(given)
+        address = ipaddress.ip_address(text)
     except ValueError:
-        return given
+        return text
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped:
             return str(address.ipv4_mapped)

@@ -36,11 +36,11 @@ class StreamAccess(MiddlewareMixin):
             check = _check(request)
             if check is not None:
                 content = cast("AsyncIterable[bytes]", response.streaming_content)
-                response.streaming_content = while_held(content, check)
+                response.streaming_content = while_access_holds(content, check)
         return response
 
 
-async def while_held(
+async def while_access_holds(
     chunks: AsyncIterable[bytes], check: Callable[[], bool], clock: Callable[[], float] = time.monotonic
 ) -> AsyncIterator[bytes]:
     """Yield chunks; check again before one that comes `RECHECK_S` after a check. Raises AccessLost."""

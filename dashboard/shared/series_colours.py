@@ -22,11 +22,11 @@ def series_slots(preferred: Iterable[int]) -> list[int]:
     """
     wanted = list(preferred)
     free = iter(sorted(set(range(1, SLOTS + 1)).difference(wanted)))
-    taken: set[int] = set()
+    used_slots: set[int] = set()
     slots = []
     for slot in wanted:
-        slots.append(next(free, 0) if slot in taken else slot)
-        taken.add(slot)
+        slots.append(next(free, 0) if slot in used_slots else slot)
+        used_slots.add(slot)
     return slots
 
 

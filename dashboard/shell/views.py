@@ -28,9 +28,9 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_safe
 @member
 def behind(request: HtmxRequest, project: Project) -> HttpResponse:
-    """Say how far the reading of spans is behind, as an open page that said so asks every 5 s.
+    """Show how far the reading of spans is behind; an open page that shows it asks every 5 s.
 
-    When they are read, a page with a socket (`live`) has them; the others are told to reload.
+    When they are read, a page with a socket (`live`) has them; the others get a request to reload.
     """
     is_live = "live" in request.GET
     context = {"project": project, "ws_url": is_live, "reloads": bool(request.htmx) and not is_live}

@@ -124,7 +124,7 @@ class RangeMenu:
 
     choices: Choices
     calendar: Choices  # days and weeks, by their words
-    words: str  # of the range as they follow a noun, as "in the last 7d"; "" for all time
+    words: str  # of the range as they follow a noun, as "in the last 7 days"; "" for all time
     all: str  # link to the same list of all time; "" where that is shown, or the page has no such range
     is_custom: bool  # from one time to another
     range: TimeRange

@@ -61,25 +61,25 @@ class Reading:
         self.notes: list[str] = []
 
     def choice(self, name: str, known: Collection[str], usual: str) -> str:
-        given = self._params.get(name, "")
-        if given and given not in known:
-            self.ignore(name, given)
-        return given if given in known else usual
+        value = self._params.get(name, "")
+        if value and value not in known:
+            self.ignore(name, value)
+        return value if value in known else usual
 
     def text(self, name: str) -> str:
         """Return one value as text, at most VALUE_MAX characters."""
-        given = self._params.get(name, "")
-        if not _is_text(given):
-            self.ignore(name, given)
+        value = self._params.get(name, "")
+        if not _is_text(value):
+            self.ignore(name, value)
             return ""
-        return given
+        return value
 
     def words(self, name: str) -> str:
         """Return search words, cut to WORDS_MAX characters."""
-        given = self._params.get(name, "").replace("\0", "").strip()
-        if len(given) > WORDS_MAX:
+        value = self._params.get(name, "").replace("\0", "").strip()
+        if len(value) > WORDS_MAX:
             self.notes.append(f"Only the first {WORDS_MAX} characters were searched for.")
-        return given[:WORDS_MAX].strip()
+        return value[:WORDS_MAX].strip()
 
     def values(self, name: str, known: Collection[str] = ()) -> tuple[str, ...]:
         """Return each value once, at most VALUES_MAX; only those in `known`, if it is not empty."""
@@ -99,11 +99,11 @@ class Reading:
         return whole_number(self._params.get(name, "")) or None
 
     def cursor(self, name: str, order: Order) -> Cursor | None:
-        given = self._params.get(name, "")
+        value = self._params.get(name, "")
         try:
-            return order.parse(given) if given else None
+            return order.parse(value) if value else None
         except ValueError:
-            self.ignore(name, given)
+            self.ignore(name, value)
             return None
 
     def ignore(self, name: str, value: str, why: str = "there is no such value") -> None:

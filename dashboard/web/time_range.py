@@ -29,6 +29,7 @@ WINDOWS = {
     "90d": timedelta(days=90),
     "all": None,
 }
+WINDOW_WORDS = {"1h": "hour", "24h": "24 hours"} | {f"{days}d": f"{days} days" for days in (7, 14, 30, 90)}
 CALENDAR = {"today": "Today", "yesterday": "Yesterday", "week": "This week"}  # of every page; in UTC
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 AHEAD_MAX = timedelta(days=366)  # an end may be this far in the future
@@ -101,14 +102,16 @@ def time_range(address: Ranged, now: datetime) -> TimeRange:
 
 
 def words(since: str) -> str:
-    """Return a range in words: "last 7d", "yesterday", "selected time range"."""
+    """Return a range in words: "last 7 days", "yesterday", "selected time range"."""
     if since in CALENDAR:
         return CALENDAR[since].lower()
-    return f"last {since}" if since in WINDOWS else "selected time range"
+    if since not in WINDOWS:
+        return "selected time range"
+    return f"last {WINDOW_WORDS.get(since, since)}"
 
 
 def within(since: str, words: str) -> str:
-    """Return the words of a range as they follow a noun: "in the last 7d", "yesterday"."""
+    """Return the words of a range as they follow a noun: "in the last 7 days", "yesterday"."""
     return words if since in CALENDAR else f"in the {words}"
 
 

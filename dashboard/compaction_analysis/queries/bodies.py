@@ -44,8 +44,8 @@ def bodies(effect: CompactionEffect) -> Bodies:
         return Bodies(None, _block_comparison(effect, block), pruned(requests))
     earlier, later = _between(effect, *requests)
     new = {item.key for item in later}
-    known = {item.key for item in block.put} if block else ()
-    return Bodies(compare([*before, *earlier], after, new, known), _block_comparison(effect, block))
+    put_keys = {item.key for item in block.put} if block else ()
+    return Bodies(compare([*before, *earlier], after, new, put_keys), _block_comparison(effect, block))
 
 
 def counts(effects: Sequence[CompactionEffect]) -> dict[int, int]:

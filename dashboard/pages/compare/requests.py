@@ -53,10 +53,10 @@ def request_differences(
     requests: Sequence[Request | None],
 ) -> tuple[Sequence[Difference], Sequence[Setting]]:
     """Return what differs and what is equal; a column without a known request is not compared."""
-    known = [request for request in requests if request and not request.missing]
-    if not known:
+    whole = [request for request in requests if request and not request.missing]
+    if not whole:
         return [], []
-    base, start = known[0], _start({request.prompt for request in known})
+    base, start = whole[0], _start({request.prompt for request in whole})
 
     def prompt(request: Request) -> str:
         return _prompt(request.prompt, start)
@@ -65,12 +65,12 @@ def request_differences(
         return _tools(request.tools, base.tools)
 
     differing, equal = [], []
-    if any(request.prompt != base.prompt for request in known):
-        differing.append(_row(PROMPT, requests, prompt, [request.prompt != base.prompt for request in known]))
+    if any(request.prompt != base.prompt for request in whole):
+        differing.append(_row(PROMPT, requests, prompt, [request.prompt != base.prompt for request in whole]))
     elif base.prompt:
         equal.append(Setting("system_prompt", PROMPT, prompt(base)))
-    if any(request.tools != base.tools for request in known):
-        differing.append(_row(OFFERED, requests, tools, [request.tools != base.tools for request in known]))
+    if any(request.tools != base.tools for request in whole):
+        differing.append(_row(OFFERED, requests, tools, [request.tools != base.tools for request in whole]))
     elif base.tools:
         equal.append(Setting("tools", OFFERED, tools(base)))
     return differing, equal

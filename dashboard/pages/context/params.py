@@ -66,7 +66,7 @@ class ContextPageParams(Address):
     @property
     def words(self) -> str:
         """Return the period in words: "last 7 days"."""
-        return f"last {SINCE[self.since]} days" if self.since in SINCE else time_range.words(self.since)
+        return time_range.words(self.since)
 
     @property
     def within(self) -> str:

@@ -83,9 +83,9 @@ def in_order(rows: Sequence[CostRow], sort: str) -> list[CostRow]:
     descends, name = sort.startswith("-"), sort.removeprefix("-")
     if name == "name":
         return sorted(rows, key=lambda row: row.name.label.casefold(), reverse=descends)
-    known = [(value, row) for row in rows if (value := _VALUES[name](row)) is not None]
-    known.sort(key=lambda pair: -pair[0] if descends else pair[0])
-    return [row for _, row in known] + [row for row in rows if _VALUES[name](row) is None]
+    valued = [(value, row) for row in rows if (value := _VALUES[name](row)) is not None]
+    valued.sort(key=lambda pair: -pair[0] if descends else pair[0])
+    return [row for _, row in valued] + [row for row in rows if _VALUES[name](row) is None]
 
 
 @dataclass(frozen=True, slots=True)

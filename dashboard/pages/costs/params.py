@@ -173,12 +173,12 @@ class CostsParams(ListAddress):
 
     @property
     def words(self) -> str:
-        """Return the period in words: "last 7d", "yesterday"."""
+        """Return the period in words: "last 7 days", "yesterday"."""
         return time_range.words(self.since)
 
     @property
     def within(self) -> str:
-        """Return the period as it follows a noun: "in the last 7d", "yesterday"."""
+        """Return the period as it follows a noun: "in the last 7 days", "yesterday"."""
         return time_range.within(self.since, self.words)
 
     @property

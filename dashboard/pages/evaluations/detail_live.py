@@ -101,7 +101,7 @@ class EvaluationPage:
         return HEAD, LANES, table_panel(self.params), JUDGE, NOTES
 
 
-def drawn(group: Group, params: DetailParams) -> Mapping[str, str]:
+def fragments(group: Group, params: DetailParams) -> Mapping[str, str]:
     """Render the panels of a page from one reading of its group, by the last part of their name."""
     pk = group.record.pk
     values = {

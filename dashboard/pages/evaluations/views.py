@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from dashboard.live.paged_list import OpenList, listing, newest
-from dashboard.pages.evaluations.detail_live import drawn
+from dashboard.pages.evaluations.detail_live import fragments
 from dashboard.pages.evaluations.detail_params import DetailParams
 from dashboard.pages.evaluations.list_live import EVALUATIONS
 from dashboard.pages.evaluations.list_params import COLUMNS, FILTERS, NEWEST, Filters
@@ -45,7 +45,7 @@ def detail(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
         "page": "evaluations",
         "group": pk,
         "ws_url": links.live(project.slug, "evaluation", group=pk, **params.pairs()),
-        "drawn": drawn(group, params),
+        "drawn": fragments(group, params),
         "may_write": may(request.user, project, Right.WRITE_NOTES),
     }
     return render(request, "evaluations/detail.html", context)

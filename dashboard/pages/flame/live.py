@@ -49,9 +49,9 @@ class FlamePage:
         """Return the panel if a drawn session changed. Raises PageGone."""
         graph: DirtyPanels = [(graph_panel(self.project, self.params), [self.session])]
         if touched is None:
-            self._related = family(self.project, self.drawn)
+            self._related = family(self.project, self.session_pks)
             return graph if self.params.at is None else []
-        if self.drawn & touched.deleted:
+        if self.session_pks & touched.deleted:
             raise PageGone
         if self._related & touched.reshaped:
             self._related |= touched.sessions | touched.reshaped
@@ -59,15 +59,15 @@ class FlamePage:
         return graph if self.params.at is None and self._related & changed else []
 
     @property
-    def drawn(self) -> set[int]:
-        """Return the sessions that were asked for."""
+    def session_pks(self) -> set[int]:
+        """Return the sessions that the page shows."""
         return {self.session, *([self.params.other] if self.params.other is not None else [])}
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page of a socket URL. Raises Http404."""
     page = FlamePage(project.pk, whole_number(params.get("session", "")) or 0, FlameParams.parse(params))
-    if page.drawn - sessions(project.pk, page.drawn).keys():
+    if page.session_pks - sessions(project.pk, page.session_pks).keys():
         raise Http404
     return page
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from dashboard.notes.queries import entries as notes
 from dashboard.pages.notes import queries
 from dashboard.pages.notes.params import Kind, NotesParams
-from dashboard.security.access import HtmxRequest, may, member, require
+from dashboard.security.access import HtmxRequest, may, member, require, rights
 from dashboard.security.actor import actor_of
 from dashboard.web import links
 from dashboard.web.errors import refused
@@ -53,6 +53,7 @@ def new(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
         "session": session,
         "form": queries.form(project, session, params, target),
         "sent": request.POST,
+        "may": rights(request.user, project),
         "fault": fault,
     }
     return render(request, "notes/form.html" if request.htmx else "notes/new.html", context)
@@ -88,6 +89,7 @@ def on_several(request: HtmxRequest, project: Project, kind: Kind) -> HttpRespon
         "number": len(sessions),
         "form": form,
         "sent": request.POST,
+        "may": rights(request.user, project),
         "fault": fault,
         "is_done": request.method != "POST" and "done" in request.GET,
         "list_url": links.sessions(project.slug),

@@ -3,6 +3,7 @@
 An invalidation names the rows that a commit touched; the page maps them to the panels it shows:
 
 1. No invalidation, as on a reconnect: all panels. A deleted session: PageGone.
+   One whose lines another session took: the panel that sends the page there.
 2. The session itself: header, track and integrity, and the tabs that sum over it.
 3. A loop of the session: its row, and the head if the loop is open; the whole tree if the shape of the tree
    changed, or if a row may include the cost of a sub-agent in another row.
@@ -33,12 +34,14 @@ from django.utils import timezone
 
 from dashboard.live.queries.stale_sessions import is_stale_now
 from dashboard.live.queries.streaming_text import BLOCK
+from dashboard.live.static_page import StaticPage
 from dashboard.live.viewer import PageGone
 from dashboard.pages.session import panels
 from dashboard.pages.session.context.panel_view import Contexts
 from dashboard.pages.session.context_filters import ContextParams
 from dashboard.pages.session.conversation.queries import window
 from dashboard.pages.session.events.queries import event_list
+from dashboard.pages.session.header.queries import loop_address
 from dashboard.pages.session.header.queries import session as header_session
 from dashboard.pages.session.params import SessionParams, Tab
 from dashboard.pages.session.recent import Recent
@@ -103,6 +106,8 @@ class SessionPage:
             return self.all_panels()
         if self.session in touched.deleted:
             raise PageGone
+        if self.session in touched.moved:
+            return [(panels.REPLACED, [touched.moved[self.session]])]
         dirty = self._of_changed_state(touched)
         rows = [loop for loop, session in touched.loops.items() if session == self.session]
         is_tree_changed, changed_groups = self._has_tree_changed(touched), self._changed_groups(touched, rows)
@@ -309,6 +314,8 @@ class PastPage:
 
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         """Return the replay track if the session changed."""
+        if touched is not None and self.session in touched.moved:
+            return [(panels.REPLACED, [touched.moved[self.session]])]
         is_longer = touched is None or self.session in touched.sessions
         return [(panels.TRACK, [self.session])] if is_longer else []
 
@@ -316,11 +323,12 @@ class PastPage:
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
     """Return the page for the parameters of a socket URL. Raises Http404."""
     session, loop = whole_number(params.get("session", "")) or 0, whole_number(params.get("loop", "")) or 0
-    if not header_session.is_in_project(project.pk, session) or (
-        loop and not header_session.has_loop(session, loop)
-    ):
+    owner = loop_address.session_of_loop(loop) if loop else session
+    if not header_session.is_in_project(project.pk, session) or owner not in (session, None):
         raise Http404
     page = SessionParams.parse(params)
+    if owner is None:  # other spans or a transcript took the place of the loop
+        return StaticPage(project.pk, [(panels.REPLACED, [session])])
     if page.at is not None:
         return PastPage(project.pk, session)
     return SessionPage(

@@ -6,7 +6,7 @@ from dashboard.notes.queries import entries as notes
 from dashboard.pages.session.context.panel_view import Contexts
 from dashboard.pages.session.conversation.queries import approvals, calls, loop_end, turns
 from dashboard.pages.session.events.queries import event_list
-from dashboard.pages.session.header.queries import integrity, loop, session
+from dashboard.pages.session.header.queries import integrity, loop, loop_address, session
 from dashboard.pages.session.replay.queries import track_source
 from dashboard.pages.session.timeline.queries import timeline
 from dashboard.pages.session.tree.queries import group_costs, rows, tree
@@ -15,6 +15,7 @@ from dashboard.pages.session.tree.queries.structure import Shape, ShapeOf
 SOON_MS = 300  # counts and sums may lag by this much
 
 HEADER = Panel("session/header/header", session.headers, min_interval_ms=SOON_MS)
+REPLACED = Panel("session/header/replaced", loop_address.addresses)  # sends a page of what is no more on
 INTEGRITY = Panel("session/header/integrity", integrity.integrity_strips, min_interval_ms=1_000)
 ROW = Panel("session/tree/loop-row", rows.rows, min_interval_ms=SOON_MS)
 GROUP_COST = Panel("session/tree/group-cost", group_costs.costs_of_groups, min_interval_ms=1_000)
@@ -52,7 +53,7 @@ def tree_panel(selected: int, at: int | None, shape: ShapeOf = Shape) -> Panel:
 
 def head_panel(tab: str, shape: ShapeOf = Shape) -> Panel:
     """Return the panel of the loop header with this tab selected."""
-    return Panel("session/header/loop-head", loop.Heads(tab, shape), min_interval_ms=SOON_MS)
+    return Panel("session/header/loop-head", loop.Heads(tab, shape), min_interval_ms=SOON_MS, is_needed=True)
 
 
 def context_panel(shown: Contexts) -> Panel:

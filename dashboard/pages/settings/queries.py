@@ -116,7 +116,7 @@ class DefinedScore:
 def defined_scores(project: Project) -> Sequence[DefinedScore]:
     """Return the definitions of a project by name. Two queries."""
     scores = Note.objects.filter(project=project, kind=Note.Kind.SCORE)
-    given = dict(scores.order_by().values_list("name").annotate(n=Count("pk")))
+    counts = dict(scores.order_by().values_list("name").annotate(n=Count("pk")))
     words = {"human": "people", "code": "code", "judge": "judges"}
     return [
         DefinedScore(
@@ -124,7 +124,7 @@ def defined_scores(project: Project) -> Sequence[DefinedScore]:
             takes(found),
             ", ".join(found.targets) or "all",
             ", ".join(words[source] for source in found.sources) or "all",
-            given.get(found.name, 0),
+            counts.get(found.name, 0),
             found.meaning,
             found.kind,
             _bound(found.least),

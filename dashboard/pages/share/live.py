@@ -22,7 +22,7 @@ from dashboard.pages.share.addresses import Addresses
 from dashboard.pages.share.html_filter import filtered
 from dashboard.pages.share.mask import mask_of, masks_of
 from dashboard.pages.share.scope import OF_SOCKET, Scope
-from dashboard.rendering.shared_page import drawn_with
+from dashboard.rendering.shared_page import render_masked
 from dashboard.security.authenticate import SignedOut
 from dashboard.security.shared_view import SharedView
 from recorder.access import share_links
@@ -44,7 +44,7 @@ class SharedPanel(Panel):
             return {}
         shared = self.addresses.shared
         mask = mask_of(shared.link)
-        with shared.shown(), drawn_with(masks_of(shared.link, mask)):
+        with shared.shown(), render_masked(masks_of(shared.link, mask)):
             drawn = Panel.draw(self, pks, oob=oob)
         return {pk: filtered(html, self.addresses, mask) for pk, html in drawn.items()}
 
@@ -67,7 +67,9 @@ class SharedPage:
         return [(self._shared(panel), pks) for panel, pks in dirty if not panel.name.startswith(hidden)]
 
     def _shared(self, panel: Panel) -> SharedPanel:
-        return SharedPanel(panel.name, panel.query, panel.min_interval_ms, self.addresses)
+        return SharedPanel(
+            panel.name, panel.query, panel.min_interval_ms, panel.is_needed, addresses=self.addresses
+        )
 
 
 class SharedPageConsumer(PageConsumer):

@@ -39,9 +39,9 @@ def query_of(target: Target) -> str:
 def terms_of(form: QueryDict, newest: int | None) -> Terms:
     """Return the terms of a posted form; a frozen link shows the session as of its `newest` event."""
     hours = form.get("hours", USUAL)
-    known = dict(LIFETIMES)
+    lifetimes = dict(LIFETIMES)
     return Terms(
-        lifetime=timedelta(hours=int(hours if hours in known else USUAL)),
+        lifetime=timedelta(hours=int(hours if hours in lifetimes else USUAL)),
         password=form.get("password", "")[:PASSWORD_CHARS],
         is_masked="masked" in form,
         has_notes="notes" in form,

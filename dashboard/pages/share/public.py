@@ -29,7 +29,7 @@ from dashboard.pages.share.addresses import Addresses
 from dashboard.pages.share.html_filter import filtered
 from dashboard.pages.share.mask import CountingMask, mask_of, masks_of
 from dashboard.pages.share.scope import Scope
-from dashboard.rendering.shared_page import drawn_with
+from dashboard.rendering.shared_page import render_masked
 from dashboard.security.actor import actor_of
 from dashboard.security.shared_view import SharedView
 from dashboard.web.appearance import keep, look
@@ -175,7 +175,7 @@ def _page(request: HttpRequest, shared: SharedView, path: str) -> HttpResponse:
     if not scope.reaches(name, numbers, inner.GET) or not scope.is_inside(name, numbers):
         raise Http404
     mask = CountingMask(mask_of(shared.link))
-    with shared.shown(), drawn_with(masks_of(shared.link, mask)):
+    with shared.shown(), render_masked(masks_of(shared.link, mask)):
         response = match.func(inner, *match.args, **match.kwargs)
     return _as_shown(response, Addresses(shared, request.get_host()), mask)
 

@@ -116,12 +116,12 @@ def opens_view(
 def _to_whole(
     request: HttpRequest, project: Project, page: str, tabs: Collection[str]
 ) -> HttpResponse | None:
-    given = request.GET.get(VIEW, "")
+    value = request.GET.get(VIEW, "")
     is_alone = set(request.GET) == {VIEW}
-    if not given or given in tabs or (whole_number(given) and not is_alone):
+    if not value or value in tabs or (whole_number(value) and not is_alone):
         return None
     views = [view for view in views_of(request, project) if view.page == page]
-    found = next((view for view in views if given in (str(view.pk), view.slug)), None)
+    found = next((view for view in views if value in (str(view.pk), view.slug)), None)
     if found is None:
         return None
     if is_alone:

@@ -47,10 +47,10 @@ class View:
 
 def rows(project: Project, user: AbstractBaseUser | AnonymousUser | None) -> QuerySet[SavedView]:
     """Return the views that a person sees; without one, as for a token, those of the project."""
-    seen = Q(visibility=SavedView.Visibility.PROJECT)
+    condition = Q(visibility=SavedView.Visibility.PROJECT)
     if user is not None and user.pk is not None:
-        seen |= Q(visibility=SavedView.Visibility.ME, owner=user.pk)
-    return SavedView.objects.filter(seen, project=project).select_related("owner").only(*COLUMNS)
+        condition |= Q(visibility=SavedView.Visibility.ME, owner=user.pk)
+    return SavedView.objects.filter(condition, project=project).select_related("owner").only(*COLUMNS)
 
 
 def visible(project: Project, user: AbstractBaseUser | AnonymousUser | None) -> Sequence[View]:

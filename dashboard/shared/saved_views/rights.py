@@ -1,6 +1,6 @@
 """Rights to save and change views: members their own; those of the project their owner and admins.
 
-In an archived project nobody may.
+In an archived project no user may.
 """
 
 from __future__ import annotations

@@ -91,8 +91,8 @@ def desk(scope: Scope, models: Sequence[PriceKey] = ()) -> Desk:
     if not calls.found:
         unknown = calls.unpriced or calls.unreconciled
         return Desk("no_prices" if unknown else "nothing_recorded", calls)
-    known = offered(calls.found)
-    found = [(key, choice(key, book)) for key in list(models)[:MODELS_MAX] or known]
+    offers = offered(calls.found)
+    found = [(key, choice(key, book)) for key in list(models)[:MODELS_MAX] or offers]
     choices = [each for _, each in found if each is not None][:MODELS_MAX]
     definitions = definitions_of(scope)
     of_tools = [_without_definition(each, definitions.cost_nano) for each in definitions.found]
@@ -106,7 +106,7 @@ def desk(scope: Scope, models: Sequence[PriceKey] = ()) -> Desk:
         "computed",
         calls,
         lines,
-        known,
+        offers,
         [key for key, each in found if each is None] if models else (),
         not definitions.is_empty,
         max(0, len(of_tools) - DEFINITIONS_MAX),

@@ -25,13 +25,13 @@ def remembers_period(windows: Collection[str], usual: str) -> Callable[[View], V
     `usual`, the page's default, is not kept, and neither are times of a custom range. A cookie with anything
     else is ignored.
     """
-    known = {*windows, *CALENDAR} - {usual}
+    valid = {*windows, *CALENDAR} - {usual}
 
     def decorate(view: View) -> View:
         @wraps(view)
         def opened(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             kept = request.COOKIES.get(NAME, "")
-            if not request.GET and kept in known:
+            if not request.GET and kept in valid:
                 return HttpResponseRedirect(f"{request.path}?{NAME}={kept}")
             response = view(request, *args, **kwargs)
             chosen = request.GET.get(NAME, "")
@@ -39,7 +39,7 @@ def remembers_period(windows: Collection[str], usual: str) -> Callable[[View], V
                 return response
             if kept and chosen == usual:
                 response.delete_cookie(NAME, path=request.path, samesite="Lax")
-            elif chosen in known and chosen != kept:
+            elif chosen in valid and chosen != kept:
                 response.set_cookie(
                     NAME,
                     chosen,

@@ -1,5 +1,5 @@
 // Terms of a query as chips. Only what must hold as a whole becomes chips: with OR or parentheses all stays text.
-// The server's parser decides what a query means; here a condition is told from words, and nothing is checked.
+// The server's parser decides what a query means; here conditions are separated from words, unchecked.
 const QUOTED = String.raw`"(?:[^"\\]|\\.)*"`;
 const KEY = String.raw`([A-Za-z][\w-]*(?:\.(?:${QUOTED}|[^\s:()"]+))?)`;
 const VALUE = String.raw`((?:[<>]=?)?(?:${QUOTED}\*?|\[[^\]]*\]|[^\s()"[]+))`;

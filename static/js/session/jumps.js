@@ -19,7 +19,7 @@ function jump(kind) {
   location.assign(url);
 }
 
-let shown; // the last error visited; the scroll position cannot tell when everything fits
+let shown; // the last error visited, which the scroll position does not show if all fits
 const FOLDED = ".call-group[data-failed]:not([open])";
 
 // Opens a collapsed group with failed calls and continues the search in its content.

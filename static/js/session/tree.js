@@ -41,8 +41,8 @@
     go(all[all.indexOf(item) + by]);
   };
   const fold = (item, open) => {
-    if (!item.hasAttribute("aria-expanded") || (item.getAttribute("aria-expanded") === "true") === open) return false;
-    item.setAttribute("aria-expanded", open);
+    if (!item.ariaExpanded || item.ariaExpanded === String(open)) return false;
+    item.ariaExpanded = open;
     return true;
   };
   const find = (key, item) => {
@@ -59,7 +59,7 @@
     ArrowUp: (item) => step(item, -1),
     Home: () => go(items()[0]),
     End: () => go(items().at(-1)),
-    ArrowRight: (item) => fold(item, true) || (item.hasAttribute("aria-expanded") && step(item, 1)),
+    ArrowRight: (item) => fold(item, true) || (item.ariaExpanded && step(item, 1)),
     ArrowLeft: (item) => fold(item, false) || go(parent(item)),
     Enter: (item) => link(item)?.click(),
     " ": (item) => link(item)?.click(),

@@ -19,7 +19,7 @@ def longest(a, b):
     return row[-1]
 
 
-def drawn(*branches):
+def row_letters(*branches):
     """Return the rows as people see them: a letter for a turn, a dot for a gap."""
     return [
         "".join("." if place is None else branches[n][place] for n, place in enumerate(row))
@@ -57,7 +57,7 @@ def test_matches_are_a_longest_common_subsequence():
     ],
 )
 def test_equal_turns_share_a_row(branches, expected):
-    assert drawn(*branches) == expected
+    assert row_letters(*branches) == expected
 
 
 def test_every_turn_is_in_one_row_and_in_order():

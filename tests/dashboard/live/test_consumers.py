@@ -19,7 +19,7 @@ async def refused(path: str, *headers: tuple[bytes, bytes]) -> int:
     return code
 
 
-async def told(path: str, *headers: tuple[bytes, bytes]) -> int:
+async def close_code(path: str, *headers: tuple[bytes, bytes]) -> int:
     connection = socket(path, *headers)
     assert (await connection.connect(timeout=LONGEST_S))[0], "browsers read a code only after the handshake"
     answer = await connection.receive_output(LONGEST_S)
@@ -31,9 +31,9 @@ async def test_a_visitor_without_a_session_is_refused(place):
     assert await refused("/p/default-project/live/sessions", ORIGIN) == consumers.SIGNED_OUT
 
 
-async def test_a_page_whose_session_has_ended_is_told_so(place):
+async def test_a_page_whose_session_has_ended_gets_the_code_for_it(place):
     ended = (b"cookie", b"loopscope_session=abcdefghijklmnopqrstuvwxyz012345")
-    assert await told("/p/default-project/live/sessions", ORIGIN, ended) == consumers.SIGNED_OUT
+    assert await close_code("/p/default-project/live/sessions", ORIGIN, ended) == consumers.SIGNED_OUT
 
 
 @pytest.mark.parametrize(
@@ -57,10 +57,10 @@ async def test_a_socket_without_an_origin_is_refused(place):
     assert await refused("/p/default-project/live/sessions", place.cookie) == consumers.REFUSED
 
 
-async def test_a_page_of_another_users_project_is_told_the_same_as_of_an_unknown_one(place):
+async def test_a_page_of_another_users_project_gets_the_code_of_an_unknown_one(place):
     await in_thread(Place, "theirs")
     for name in ("theirs", "unknown"):
-        assert await told(f"/p/{name}/live/sessions", ORIGIN, place.cookie) == consumers.SIGNED_OUT
+        assert await close_code(f"/p/{name}/live/sessions", ORIGIN, place.cookie) == consumers.SIGNED_OUT
 
 
 async def test_a_session_of_another_project_is_refused(place):

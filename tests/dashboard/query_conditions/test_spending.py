@@ -1,4 +1,4 @@
-"""Which parts of a query select turns, and when the rollups can tell."""
+"""Which parts of a query select turns, and when the rollups can answer."""
 
 import pytest
 from django.utils import timezone

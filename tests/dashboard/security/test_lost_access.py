@@ -12,7 +12,7 @@ from dashboard.live import consumers
 from dashboard.pages.registry import LIVE_RIGHTS
 from dashboard.security import recheck
 from dashboard.security.recheck import Bearer, SignIn, until_lost
-from dashboard.security.stream_access import AccessLost, while_held
+from dashboard.security.stream_access import AccessLost, while_access_holds
 from recorder.access import tokens
 from recorder.access.rights import Right
 from recorder.database.errors import Busy
@@ -224,7 +224,7 @@ async def test_a_stream_is_checked_once_in_each_interval(monkeypatch):
 
     seen = []
     with pytest.raises(AccessLost):
-        await read_into(seen, while_held(parts(), check, lambda: next(times)))
+        await read_into(seen, while_access_holds(parts(), check, lambda: next(times)))
     assert seen == [0, 1, 2, 3, 4]
 
 

@@ -21,49 +21,51 @@ class Used:
     cache_write_tokens: int = 0
 
 
-def drawn(source, **context):
+def rendered(source, **context):
     return engines["django"].from_string("{% load figures %}" + source).render(context)
 
 
 def test_an_icon_is_decoration_until_it_has_a_label():
-    assert 'class="icon icon-small" aria-hidden="true"' in drawn('{% icon "search" "small" %}')
-    assert 'role="img" aria-label="Search"' in drawn('{% icon "search" label="Search" %}')
+    assert 'class="icon icon-small" aria-hidden="true"' in rendered('{% icon "search" "small" %}')
+    assert 'role="img" aria-label="Search"' in rendered('{% icon "search" label="Search" %}')
 
 
 def test_a_label_cannot_break_out_of_its_attribute():
-    assert '"&gt;&lt;script&gt;' not in drawn("{% icon 'x' label=label %}", label='"><script>')
-    assert "<script>" not in drawn("{% icon 'x' label=label %}", label='"><script>')
+    assert '"&gt;&lt;script&gt;' not in rendered("{% icon 'x' label=label %}", label='"><script>')
+    assert "<script>" not in rendered("{% icon 'x' label=label %}", label='"><script>')
 
 
 def test_a_state_is_a_glyph_with_its_word():
-    assert 'class="status status-running" role="img" aria-label="Running"' in drawn('{% status "running" %}')
-    assert "Waiting for approval" in drawn('{% pill "waiting" %}')
-    assert 'aria-hidden="true"' in drawn('{% status "failed" "" %}')
+    assert 'class="status status-running" role="img" aria-label="Running"' in rendered(
+        '{% status "running" %}'
+    )
+    assert "Waiting for approval" in rendered('{% pill "waiting" %}')
+    assert 'aria-hidden="true"' in rendered('{% status "failed" "" %}')
 
 
 def test_a_large_amount_shows_the_exact_one_on_hover():
-    assert drawn("{% amount 148213 %}") == '<span title="148,213">148k</span>'
-    assert drawn("{% amount 12 %}") == "12"
+    assert rendered("{% amount 148213 %}") == '<span title="148,213">148k</span>'
+    assert rendered("{% amount 12 %}") == "12"
 
 
 def test_a_time_is_readable_without_javascript_and_does_not_depend_on_the_clock():
-    assert drawn("{{ at|when }}", at=START) == (
+    assert rendered("{{ at|when }}", at=START) == (
         '<time datetime="2026-11-04T14:02:24Z" title="4 Nov 2026, 14:02:24 UTC" data-when>4 Nov 14:02</time>'
     )
-    assert ">14:02:24</time>" in drawn("{{ at|clock }}", at=START)
-    assert drawn("{{ at|when }}", at=None) == "–"  # noqa: RUF001  the sign on screen
+    assert ">14:02:24</time>" in rendered("{{ at|clock }}", at=START)
+    assert rendered("{{ at|when }}", at=None) == "–"  # noqa: RUF001  the sign on screen
 
 
 def test_a_running_loop_counts_up_and_an_ended_one_has_a_duration():
-    assert "data-start>since 14:02</time>" in drawn("{% elapsed at %}", at=START)
+    assert "data-start>since 14:02</time>" in rendered("{% elapsed at %}", at=START)
     ended = START + timedelta(seconds=64)
-    assert drawn("{% elapsed at end %}", at=START, end=ended) == "1m 04s"
-    assert drawn("{% elapsed end at %}", at=START, end=ended) == "0ms"
+    assert rendered("{% elapsed at end %}", at=START, end=ended) == "1m 04s"
+    assert rendered("{% elapsed end at %}", at=START, end=ended) == "0ms"
 
 
 def test_a_meter_has_its_five_numbers_in_its_label():
     used = Used(66_000, 12_000, 1_000, 204_000, 31_000)
-    html = drawn("{% meter used %}", used=used)
+    html = rendered("{% meter used %}", used=used)
     assert (
         'aria-label="204k cache read, 66.0k input, 31.0k cache write, 1.0k reasoning, 11.0k output tokens"'
         in html
@@ -114,11 +116,11 @@ def test_reasoning_is_subtracted_from_output_only_if_it_is_included():
 
 
 def test_no_usage_is_an_empty_bar():
-    assert "<rect" not in drawn("{% meter used %}", used=Used())
+    assert "<rect" not in rendered("{% meter used %}", used=Used())
 
 
 def test_a_legend_and_a_sparkline_have_no_inline_style():
-    html = drawn(
+    html = rendered(
         "{% legend used %}{% spark values %}{% bar 1 4 'config-3' %}", used=Used(5), values=[0, 3, 1]
     )
     assert "style=" not in html

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dashboard.web import time_range as module
 from dashboard.web.query_params import Reading
-from dashboard.web.time_range import TimeRange, read_range, time_range, written
+from dashboard.web.time_range import TimeRange, read_range, time_range, within, words, written
 
 NOW = datetime(2026, 11, 20, 12, 34, 56, tzinfo=UTC)
 WINDOWS = ("24h", "7d", "all")
@@ -121,3 +121,18 @@ def test_no_text_breaks_the_range(since, until):
     query.update({"since": since, "until": until})
 
     time_range(parse(query.urlencode()), NOW)
+
+
+@pytest.mark.parametrize(
+    ("since", "text"),
+    [
+        ("1h", "in the last hour"),
+        ("24h", "in the last 24 hours"),
+        ("7d", "in the last 7 days"),
+        ("90d", "in the last 90 days"),
+        ("yesterday", "yesterday"),
+        ("2026-11-01", "in the selected time range"),
+    ],
+)
+def test_a_range_has_words_that_follow_a_noun(since, text):
+    assert within(since, words(since)) == text

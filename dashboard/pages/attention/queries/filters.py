@@ -24,7 +24,7 @@ def selected(project: int, params: AttentionParams) -> QuerySet[Session, int]:
 def menus(project: int, params: AttentionParams) -> Sequence[Menu]:
     """Return the kinds, and the agents and sources of the newest sessions. One query."""
     newest = Session.objects.filter(project=project).order_by("-last_event_at", "-pk")
-    seen = list(newest.values_list("agent_id", "source")[:NEWEST])
+    pairs = list(newest.values_list("agent_id", "source")[:NEWEST])
     agents, sources = params.chosen.get("agent", ()), params.chosen.get("source", ())
     kinds = [
         Option("kind", kind, name, kind == params.kind) for kind, name in (("", "All kinds"), *KINDS.items())
@@ -32,7 +32,7 @@ def menus(project: int, params: AttentionParams) -> Sequence[Menu]:
     return MENUS.on(
         (
             Menu("Kind", kinds, is_single=True),
-            Menu("Agent", options("agent", (agent for agent, _ in seen), agents)),
-            Menu("Source", options("source", (source for _, source in seen), sources)),
+            Menu("Agent", options("agent", (agent for agent, _ in pairs), agents)),
+            Menu("Source", options("source", (source for _, source in pairs), sources)),
         )
     )

@@ -16,7 +16,7 @@ from django.utils import timezone
 from dashboard.pages.attention.params import PERIODS, AttentionParams
 from dashboard.pages.attention.queries.filters import selected
 from dashboard.shared.queries import attention
-from dashboard.web import links
+from dashboard.web import links, time_range
 from recorder.models import Project, Session
 
 READ_MAX = 1_000
@@ -102,7 +102,7 @@ def _reasons(project: int, slug: str, params: AttentionParams, now: datetime) ->
             (words, params.but(period=name).query or "?", name == params.period)
             for name, words in PERIODS.items()
         ],
-        words=PERIODS[params.period].lower(),
+        words=time_range.within(params.period, time_range.words(params.period)),
     )
 
 

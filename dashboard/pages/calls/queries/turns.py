@@ -33,7 +33,7 @@ class TurnRow:
     """One turn; `number` counts the turns of its session from 1, in order of recording."""
 
     number: int
-    loop_words: str  # its number in its loop, and the loop's number in the tree: "Turn 2 of loop 3"
+    turn_of_loop: str  # its number in its loop, and the loop's number in the tree: "Turn 2 of loop 3"
     url: str
     agent: str
     model: str
@@ -112,7 +112,7 @@ def _loop_numbers(session: Session) -> Mapping[int, int]:
 def _row(slug: str, turn: Turn, keys: Sequence[int], loops: Mapping[int, int]) -> TurnRow:
     return TurnRow(
         number=number_of(turn, keys),
-        loop_words=f"Turn {turn.ordinal + 1:,} of loop {loops[turn.loop_id]:,}",
+        turn_of_loop=f"Turn {turn.ordinal + 1:,} of loop {loops[turn.loop_id]:,}",
         url=turn_url(slug, turn),
         agent=turn.agent_id or turn.loop.agent_id,
         model=turn.model,

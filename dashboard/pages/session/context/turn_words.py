@@ -13,7 +13,7 @@ from recorder.models import Turn
 
 @dataclass(frozen=True, slots=True)
 class CacheWords:
-    """`missed` is the cause of a cache miss, or ""."""
+    """`read` is the cached share of the prompt, `missed` the cause of a cache miss, or ""."""
 
     read: str
     missed: str
@@ -29,7 +29,7 @@ def cache_words(turn: Turn, slug: str, session: int) -> CacheWords | None:
     if not verdict or not prompt:
         return None
     return CacheWords(
-        read=f"{percent(turn.cache_read_tokens / prompt)} read from cache",
+        read=percent(turn.cache_read_tokens / prompt),
         missed="" if verdict in NO_MISS else VERDICTS.get(verdict, verdict),
         title=f"What filled the {tokens(prompt)} tokens of this turn",
         url=links.loop(slug, session, turn.loop_id, tab="context", scope=turn.loop_id, turn=turn.ordinal + 1),

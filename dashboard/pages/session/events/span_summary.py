@@ -66,5 +66,5 @@ def _none(_: Item) -> Iterator[str]:
 
 
 def _own(item: Item) -> dict[str, Json]:
-    """Return the attributes that tell a span from the others of its program."""
+    """Return the attributes that a span does not share with the others of its program."""
     return {name: value for name, value in item.attributes.items() if not name.startswith(SHARED)}

@@ -66,8 +66,8 @@ def _of_message(message: Object) -> Iterator[tuple[str, str]]:
         yield string(message.get("toolCallId")), result_text(dict(message))
         return
     blocks = [obj(part) for part in items(content)]
-    said = [string(part.get(name)) for part in blocks for name in ("thinking", "text") if name in part]
-    yield "", "\n".join(said) if blocks else text_of(content) if isinstance(content, str) else ""
+    texts = [string(part.get(name)) for part in blocks for name in ("thinking", "text") if name in part]
+    yield "", "\n".join(texts) if blocks else text_of(content) if isinstance(content, str) else ""
     for part in blocks:
         if part.get("type") == "toolCall":
             yield string(part.get("id")), _call_text(part.get("name"), part.get("arguments"))

@@ -51,7 +51,7 @@ class View:
 def menus(project: int, filters: Filters) -> list[Menu]:
     """Return the menus: recorded values and the current selection. Three queries."""
     newest = Session.objects.filter(project=project).order_by("-last_event_at", "-pk")
-    seen = list(newest.values_list("agent_id", "source", "tags", "metadata")[:NEWEST])
+    rows = list(newest.values_list("agent_id", "source", "tags", "metadata")[:NEWEST])
     configs = ModelConfig.objects.filter(project=project).order_by("model")
     models = configs.values_list("model", flat=True).distinct()[:MODELS_MAX]
     switched = Turn.objects.filter(loop__session__project=project, loop__has_switched=True)
@@ -63,13 +63,13 @@ def menus(project: int, filters: Filters) -> list[Menu]:
         Menu("Model", options("model", models, filters.chosen.get("model", ()))),
         Menu(
             "Agent",
-            options("agent", [*(agent for agent, *_ in seen), *took_over], filters.chosen.get("agent", ())),
+            options("agent", [*(agent for agent, *_ in rows), *took_over], filters.chosen.get("agent", ())),
         ),
         Menu(
-            "Source", options("source", (source for _, source, *_ in seen), filters.chosen.get("source", ()))
+            "Source", options("source", (source for _, source, *_ in rows), filters.chosen.get("source", ()))
         ),
         Menu("Marked", choices("is", MARKS, filters.chosen.get("is", ()))),
-        *_labels(filters, [tags for *_, tags, _ in seen], [metadata for *_, metadata in seen]),
+        *_labels(filters, [tags for *_, tags, _ in rows], [metadata for *_, metadata in rows]),
         Menu("Sort", sorts, is_single=True, is_filter=False),
     ]
     keys = {option.name: option.name for menu in menus if menu.is_filter for option in menu.options}
@@ -78,9 +78,9 @@ def menus(project: int, filters: Filters) -> list[Menu]:
 
 def _labels(filters: Filters, tags: Sequence[Any], metadata: Sequence[Any]) -> Iterator[Menu]:
     """Return the menus of tags and of metadata, if there are any; names with many values are left out."""
-    known = {tag for each in tags if each for tag in tags_of(each)}
-    if known or filters.chosen.get("tag"):
-        yield Menu("Tag", options("tag", sorted(known)[:LABELS_MAX], filters.chosen.get("tag", ())))
+    used_tags = {tag for each in tags if each for tag in tags_of(each)}
+    if used_tags or filters.chosen.get("tag"):
+        yield Menu("Tag", options("tag", sorted(used_tags)[:LABELS_MAX], filters.chosen.get("tag", ())))
     values: dict[str, set[str]] = {}
     for each in metadata:
         for name, found in metadata_of(each).items():

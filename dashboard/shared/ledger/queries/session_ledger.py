@@ -92,6 +92,10 @@ class SessionLedger:
     skipped_nano: int = 0  # the undivided cost of skipped calls
 
     @property
+    def has_price(self) -> bool:
+        return bool(self.skipped_nano) or any(call.cost_nano is not None for call in self.calls)
+
+    @property
     def context_nano(self) -> int:
         return sum(call.context_nano or 0 for call in self.calls)
 

@@ -112,6 +112,8 @@ def test_the_lines_of_the_page_lead_to_the_session(window, server, programs, hom
     project, agent = f"{name}-{way}", AGENTS[name]
     page = open_with_token(window, server, name, project)
     lines = lines_of(page, way)
+    has_second = bool(agent.second_command) and way == TRANSCRIPTS
+    turns = 3 if has_second else 2
 
     with ModelServer() as model:
         agent.write_home(home, model.url)
@@ -120,7 +122,7 @@ def test_the_lines_of_the_page_lead_to_the_session(window, server, programs, hom
                 run(home, programs, agent, model, agent.command)
                 if agent.second_command:
                     run(home, programs, agent, model, agent.second_command)
-                open_session(page, project, turns=2)
+                open_session(page, project, turns=turns)  # `loopscope-push` ends then: all has to be sent
         elif name == "codex":
             config = home / ".codex" / "config.toml"
             config.write_text(f"{config.read_text()}\n{lines}")
@@ -130,8 +132,6 @@ def test_the_lines_of_the_page_lead_to_the_session(window, server, programs, hom
             run(home, programs, agent, model, f"{lines}\n{agent.command}")
             open_session(page, project, turns=2)
 
-    has_second = bool(agent.second_command) and way == TRANSCRIPTS
-    turns = 3 if has_second else 2
     (session,) = until(lambda: [one for one in sessions(server, project) if one["turns"] == turns])
     (session,) = until(lambda: [one for one in sessions(server, project) if one["outcome"] == "completed"])
     figures = ("loops", "turns", "tool_calls", "errors")

@@ -48,6 +48,12 @@ def test_a_new_user_gets_a_link_that_signs_in(root):
     assert list(entries) == [("user.create", "bob"), ("signin.link", "bob")]
 
 
+def test_the_table_of_users_is_as_narrow_as_its_texts_so_that_buttons_cover_no_access(root):
+    table = root.get("/users").content.decode().partition('aria-label="All users"')[2].partition("<thead>")[0]
+
+    assert 'class="data-table is-short person-list"' in table
+
+
 def test_a_link_for_another_user_is_in_the_audit_log(root, ada):
     assert "/signin/" in act(root, ada.user, "link").content.decode()
     entry = AuditEntry.objects.get()

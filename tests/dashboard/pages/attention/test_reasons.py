@@ -71,7 +71,7 @@ def test_the_page_links_periods_and_examples_and_escapes_reasons(feed, see):
     assert "&lt;img" in shown
     assert '<a href="?period=yesterday#' in shown
     assert 'aria-current="true">Today</a>' in shown
-    assert "No failures: yesterday." in section(see("?period=yesterday"), "reasons")
+    assert "No failures yesterday." in section(see("?period=yesterday"), "reasons")
     assert section(see("?kind=waiting"), "reasons") == ""
 
 

@@ -115,8 +115,8 @@ def test_a_query_selects_calls_and_other_projects_and_periods_have_none(see, fee
     assert len(rows(see("/p/default/calls?q=tool:shell"), "call-list")) == 1
     assert len(rows(see("/p/default/calls"), "call-list")) == 2
     assert len(rows(see("/p/default/calls?since=all"), "call-list")) == 3
-    assert "No tool calls match “tool:none” in the last 7d." in words(see("/p/default/calls?q=tool:none"))
-    assert "No tool calls match “tool:(” in the last 7d." in words(see("/p/default/calls?q=tool:("))
+    assert "No tool calls match “tool:none” in the last 7 days." in words(see("/p/default/calls?q=tool:none"))
+    assert "No tool calls match “tool:(” in the last 7 days." in words(see("/p/default/calls?q=tool:("))
 
 
 def test_calls_that_are_older_than_the_period_are_one_click_away(see, feed):
@@ -125,7 +125,7 @@ def test_calls_that_are_older_than_the_period_are_one_click_away(see, feed):
         *[event | {"timestamp": "2026-01-01T00:00:00Z"} for event in call("old.a.1", 1, "ancient", 1)],
     )
     html = see("/p/default/calls")
-    assert "No tool calls in the last 7d." in words(html)
+    assert "No tool calls in the last 7 days." in words(html)
     assert 'href="?since=all">All time' in html
     assert "Clear the filters" not in html
     assert len(rows(see("/p/default/calls?since=all"), "call-list")) == 1

@@ -70,7 +70,7 @@ def test_an_imported_block_is_a_source_of_its_compaction(feed, project, compacti
     assert Compaction.objects.count() == 3
     assert "2 of 2" in page.text
     assert "Block of the imported session 12 → 6" in page.text
-    # The block says what was put in, so that the question is told from the summaries.
+    # The block says what was put in, so that the question is distinguished from the summaries.
     assert "8 messages, 2 messages instead" in page.text
     assert "New since 24 B 1 message after the compaction Which batch was slowest?" in page.text
     assert "the requests held 12 before and 7 after, 1 of them new" in page.text

@@ -33,7 +33,7 @@ def nano(amount):
 def test_a_project_without_calls_has_an_empty_page(see):
     page = see()
 
-    assert "Nothing to tell in the last 7 days" in page
+    assert "Nothing to show in the last 7 days" in page
     assert 'href="?since=30d"' in page
     assert "$" not in words(page)
 
@@ -167,10 +167,10 @@ def test_other_projects_and_days_are_not_counted(feed, see):
     other = Project.objects.create(slug="other")
     feed(*carried(), into=other)
 
-    assert "Nothing to tell" in see()
+    assert "Nothing to show" in see()
     feed(*carried("t.a.1"))
-    assert "Nothing to tell" in see("?since=2026-02-01&until=2026-02-09")
-    assert "Nothing to tell" not in see("?since=2026-02-01&until=2026-02-11")
+    assert "Nothing to show" in see("?since=2026-02-01&until=2026-02-09")
+    assert "Nothing to show" not in see("?since=2026-02-01&until=2026-02-11")
 
 
 def test_hostile_names_are_text(feed, see):

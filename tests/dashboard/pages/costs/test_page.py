@@ -30,8 +30,8 @@ def _texts(element):
 def test_a_page_without_data_has_empty_states(see):
     page = see()
 
-    assert "No costs in the last 7d." in page
-    assert "No loop ended in the last 7d." in page
+    assert "No costs in the last 7 days." in page
+    assert "No loop ended in the last 7 days." in page
     assert "No prices yet." in page
     assert "$0" not in words(page)
 
@@ -112,7 +112,7 @@ def test_filters_exclude_other_rows(feed, see):
 
     assert "Cost $1.25" in words(see("?model=gpt-4o"))
     assert "Cost $2.25" in words(see("?agent=agent-a"))
-    assert "No matches in the last 7d." in see("?agent=nobody")
+    assert "No matches in the last 7 days." in see("?agent=nobody")
     assert "Ignored since “forever”" in see("?since=forever")
 
 
@@ -145,7 +145,7 @@ def test_a_model_without_a_price_is_listed_and_never_free(feed, see):
         page
     )
     assert "$0" not in words(page)
-    assert "No prices in the last 7d." in page
+    assert "No prices in the last 7 days." in page
     assert 'name="input.1"' in page
 
 

@@ -91,7 +91,7 @@ def test_files_are_counted_and_calls_listed_in_order(feed, see):
     )
     html = see()
 
-    assert table(html) == [f"src/app.py 1 1 +2 {MINUS}1 all", f"notes.md 0 1 +2 {MINUS}0 all"]
+    assert table(html) == [f"src/app.py 1 +2 {MINUS}1 1 all", f"notes.md 1 +2 {MINUS}0 0 all"]
     listed = [re.sub(r" \d\d:\d\d(:\d\d)?$", "", row) for row in order(html)]
     assert [row.split(" ")[0] for row in listed] == ["Read", "Edited", "Written", "Command"]
     assert "Command pytest -q exit 2 failed" in listed[3]
@@ -126,7 +126,7 @@ def test_an_action_and_a_file_narrow_the_list(feed, see):
 def test_a_failed_edit_changed_nothing(feed, see):
     feed(*begin(), *called(1, "Edit", edit("a.py", "a", "b"), "not found", is_error=True))
 
-    assert table(see()) == [f"a.py 0 0 {NONE} {NONE} all"]
+    assert table(see()) == [f"a.py 0 {NONE} {NONE} 0 all"]
 
 
 def test_the_sessions_of_a_file_are_those_whose_calls_name_it(feed, see, client):
@@ -147,7 +147,7 @@ def test_pages_of_the_list_follow_each_other(feed, see):
 
     first, second = order(see()), order(see("?page=2"))
     assert (len(first), len(second)) == (50, 10)
-    assert "51 to 60 of 60" in re.sub(r"\s+", " ", see("?page=2"))
+    assert "51 to 60 of 60 calls" in re.sub(r"\s+", " ", see("?page=2"))
     assert "Nothing matches" in see("?page=999999")
 
 
@@ -192,7 +192,7 @@ def test_half_a_character_of_an_edit_is_shown_as_a_mark(feed, see):
 def test_a_change_without_its_lines_has_no_numbers(feed, see):
     feed(*begin(), *called(1, "Delete", {"file_path": "a.py"}))
 
-    assert table(see()) == [f"a.py 0 1 {NONE} {NONE} all"]
+    assert table(see()) == [f"a.py 1 {NONE} {NONE} 0 all"]
 
 
 def test_a_session_without_files_says_so_and_one_of_another_project_is_not_found(feed, see, client):

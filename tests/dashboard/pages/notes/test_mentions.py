@@ -1,4 +1,4 @@
-"""Mentions that go: whoever was mentioned sees the count of the navigation change at once."""
+"""Mentions that are removed: the navigation of the user who was mentioned shows the new count at once."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,12 +1,18 @@
 """Session pages: access rights, number of queries, and invalid parameters."""
 
+from contextlib import nullcontext
+
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import connection
+from django.http import Http404, QueryDict
 from django.test.utils import CaptureQueriesContext
 
+from dashboard.pages.session.live import open_page
 from dashboard.pages.session.page import FIRST_READ
+from dashboard.rendering.shared_page import Masks, render_masked
 from recorder.models import LoopRecord, Project, Session, Turn
+from recorder.pubsub.invalidation import Invalidation
 from tests.support import build
 
 
@@ -44,6 +50,41 @@ def test_a_loop_of_another_session_is_not_found(feed, reader):
     one, two = LoopRecord.objects.order_by("pk")
 
     assert reader.get(f"/p/default/sessions/{one.session_id}/loops/{two.pk}").status_code == 404
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_page_of_a_loop_that_is_no_more_is_sent_to_its_session(feed, project, shared):
+    feed(*build.small_loop("s.a.1"), *build.small_loop("t.a.1"))
+    loop, other = LoopRecord.objects.order_by("pk")
+    params = QueryDict(f"session={loop.session_id}&loop={other.pk + 1}")
+    with render_masked(Masks(str, bytes, list)) if shared else nullcontext():
+        page = open_page(project, AnonymousUser(), params)
+        ((panel, pks),) = page.dirty_panels(None)
+        html = panel.draw(pks, oob=True)[loop.session_id]
+
+    url = "" if shared else f";url=/p/default/sessions/{loop.session_id}"
+    assert f'<meta http-equiv="refresh" content="0{url}">' in html
+    assert page.dirty_panels(Invalidation(project.pk, sessions={loop.session_id})) == []
+
+
+@pytest.mark.parametrize("query", ["", "&at=1"])
+def test_a_page_of_a_session_that_another_took_is_sent_there(feed, project, query):
+    feed(*build.small_loop("s.a.1"), *build.small_loop("t.a.1"))
+    one, two = Session.objects.order_by("pk").values_list("pk", flat=True)
+    page = open_page(project, AnonymousUser(), QueryDict(f"session={one}{query}"))
+    page.dirty_panels(None)
+
+    ((panel, pks),) = page.dirty_panels(Invalidation(project.pk, sessions={one, two}, moved={one: two}))
+
+    html = panel.draw(pks, oob=True)[two]
+    assert f'<meta http-equiv="refresh" content="0;url=/p/default/sessions/{two}">' in html
+
+
+def test_the_socket_of_a_loop_of_another_session_is_refused(feed, project):
+    feed(*build.small_loop("s.a.1"), *build.small_loop("t.a.1"))
+    one, two = LoopRecord.objects.order_by("pk")
+    with pytest.raises(Http404):
+        open_page(project, AnonymousUser(), QueryDict(f"session={one.session_id}&loop={two.pk}"))
 
 
 def test_an_anonymous_user_is_redirected_to_the_sign_in_page(feed, client, project):

@@ -35,7 +35,7 @@ def invalidations():
     unsubscribe(rung.append)
 
 
-def drawn(dirty_panels):
+def html_by_id(dirty_panels):
     """Draw what is wanted, as the hub does."""
     return {
         panel.dom_id(pk): html
@@ -56,7 +56,7 @@ def test_what_is_pushed_is_what_a_reload_shows(see, feed, opened, invalidations)
     invalidations.clear()
 
     feed(loop.tool("t1", command="make test"), *loop.whole_turn("two"))
-    pushed = drawn(want for touched in invalidations for want in page.dirty_panels(touched))
+    pushed = html_by_id(want for touched in invalidations for want in page.dirty_panels(touched))
 
     reloaded = " ".join(see().html.split())
     assert any("sessions-row" in name for name in pushed)
@@ -69,7 +69,7 @@ def test_on_connect_every_panel_is_rendered(see, feed, opened):
         feed(Loop(name).start())
     seen = see("?status=running&since=24h")
     page = " ".join(seen.html.split())
-    panels = drawn(opened(seen).dirty_panels(None))
+    panels = html_by_id(opened(seen).dirty_panels(None))
     kinds = sorted({re.sub(r"-\d+$", "", name) for name in panels})
     assert kinds == [
         "sessions-cost-scale",
@@ -88,7 +88,7 @@ def test_a_reconnect_renders_the_shown_rows_not_the_newest(see, feed, opened):
     seen = see()
     old = Session.objects.get()
     feed(Loop("new").start())
-    names = drawn(opened(seen).dirty_panels(None))
+    names = html_by_id(opened(seen).dirty_panels(None))
     assert [name for name in names if "row" in name] == [f"sessions-row-{old.pk}"]
     assert "Show 1 new session<" in names[f"shared-new-items-{old.pk}"]
 
@@ -102,7 +102,7 @@ def test_new_sessions_that_match_are_counted(see, feed, opened, invalidations, q
     page = opened(seen)
     invalidations.clear()
     feed(Loop("b1").start(), Loop("b2").start())
-    pushed = drawn(want for touched in invalidations for want in page.dirty_panels(touched))
+    pushed = html_by_id(want for touched in invalidations for want in page.dirty_panels(touched))
     (shown,) = (html for name, html in pushed.items() if "new-items" in name)
     assert strip in shown
     assert ("<a" in shown) == bool(strip)
@@ -112,7 +112,7 @@ def test_new_sessions_that_match_are_counted(see, feed, opened, invalidations, q
 def test_the_first_session_of_a_project_is_counted(see, feed, opened, invalidations):
     page = opened(see())
     feed(Loop("s").start())
-    pushed = drawn(want for touched in invalidations for want in page.dirty_panels(touched))
+    pushed = html_by_id(want for touched in invalidations for want in page.dirty_panels(touched))
     assert "Show 1 new session<" in pushed["shared-new-items-0"]
 
 
@@ -141,10 +141,10 @@ def test_a_socket_gets_no_rows_of_another_project(project, feed):
     feed(Loop("theirs").start(), into=other)
     theirs = Session.objects.get().pk
     page = open_page(project, None, QueryDict(f"rows={theirs}&newest=0"))
-    assert not [name for name in drawn(page.dirty_panels(None)) if "row" in name]
+    assert not [name for name in html_by_id(page.dirty_panels(None)) if "row" in name]
     assert not [
         name
-        for name in drawn(page.dirty_panels(Invalidation(project.pk, sessions={theirs})))
+        for name in html_by_id(page.dirty_panels(Invalidation(project.pk, sessions={theirs})))
         if "row" in name
     ]
 
@@ -164,7 +164,7 @@ def test_a_row_deleted_while_disconnected_is_removed_on_reconnect(see, feed, ope
 def test_an_invalid_socket_url_opens_an_empty_page(project, query):
     page = open_page(project, None, QueryDict(query))
     assert (page.list.rows, page.list.newest) == ((), 0)
-    assert drawn(page.dirty_panels(None))
+    assert html_by_id(page.dirty_panels(None))
 
 
 def test_pages_with_equal_parameters_share_their_panels(project):

@@ -59,7 +59,7 @@ def test_old_sessions_are_outside_of_the_last_hour(see, feed, project):
     at = (datetime.now(UTC) - timedelta(hours=2)).isoformat()
     feed(*(event | {"timestamp": at} for event in Loop("old").whole("old")))
     assert see("?since=1h").titles == []
-    assert "No sessions in the last 1h." in see("?since=1h").text
+    assert "No sessions in the last hour." in see("?since=1h").text
     assert see("?since=24h").titles == ["Ask old"]
 
 

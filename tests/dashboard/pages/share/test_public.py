@@ -46,6 +46,7 @@ def test_everything_that_a_shared_session_leads_to_is_of_the_session(session, sh
     assert "tab=timeline" in texts
     assert "tab=events" not in texts
     assert "csrfmiddlewaretoken" not in texts
+    assert "what if" not in texts
     assert any("/text?at=" in at for at in answers)
 
 

@@ -1,4 +1,4 @@
-"""The result of What if: what is left out, and reasons that are said once."""
+"""The result of What if: what is left out, and reasons that are shown once."""
 
 from types import SimpleNamespace
 

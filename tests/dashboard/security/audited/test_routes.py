@@ -39,7 +39,7 @@ def test_no_route_is_listed_twice():
 
 
 def is_like(found, expected):
-    """Compare values; ANY stands for any value but null."""
+    """Compare values; ANY matches any value but null."""
     if expected is ANY:
         return found is not None
     if isinstance(expected, dict):

@@ -138,7 +138,7 @@ async def connect(person, path):
     connected, code = await connection.connect(timeout=LONGEST_S)
     if connected and path.startswith("/ingest/"):
         await connection.send_to(text_data='{"op":"hello","v":1,"producer":"p"}')
-    if connected:  # a page is told after the handshake that its access has ended
+    if connected:  # a page learns after the handshake that its access has ended
         message = await connection.receive_output(LONGEST_S)
         connected, code = message["type"] == "websocket.send", message.get("code")
     await connection.disconnect(timeout=LONGEST_S)

@@ -135,8 +135,8 @@ class Header:
 
     @property
     def what_if_url(self) -> str:
-        """Return the link to other prices and policies, "" as of an event: it computes the whole session."""
-        return "" if links.is_as_of() else links.what_if(self.slug, session=self.session_id)
+        """Return the link to other prices and policies of the session; "" as of an event and if shared."""
+        return "" if links.is_as_of() or is_shared() else links.what_if(self.slug, session=self.session_id)
 
     @property
     def dearest_url(self) -> str:

@@ -298,8 +298,8 @@ def _spawned_loops(session: int, loops: Collection[int]) -> dict[int, list[int]]
 
 def _bracket_positions(loops: Sequence[int]) -> dict[int, str]:
     """Return the position of loops in the bracket of their parallel group: first, mid, last. One query."""
-    known = LoopRecord.objects.filter(pk__in=loops).values_list("pk", "group_id", "judged_groups")
-    group = {pk: own or judged for pk, own, judged in known}
+    rows = LoopRecord.objects.filter(pk__in=loops).values_list("pk", "group_id", "judged_groups")
+    group = {pk: own or judged for pk, own, judged in rows}
     positions: dict[int, str] = {}
     for n, pk in enumerate(loops):
         if group.get(pk) is None:

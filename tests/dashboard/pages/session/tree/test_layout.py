@@ -28,7 +28,7 @@ def marks(loops, judges=(), called=(), children=()):
     return window(nodes, every, 0, len(every)).marks
 
 
-def drawn(*loops, judges=None, called=None, children=None):
+def tree_lines(*loops, judges=None, called=None, children=None):
     """Return the tree as indented lines."""
     lines, indent = [], 0
     for mark in marks(loops, judges or {}, called or {}, children or {}):
@@ -53,36 +53,36 @@ def test_continuations_and_reruns_stay_on_one_line():
         continuing(4, 3, "Compaction", role="compaction"),
     )
 
-    assert drawn(*loops) == ["1", "2", "3", "4"]
+    assert tree_lines(*loops) == ["1", "2", "3", "4"]
 
 
 def test_roots_are_in_recorded_order():
-    assert drawn(Loop(2), Loop(1), continuing(3, 1)) == ["1", "3", "2"]
+    assert tree_lines(Loop(2), Loop(1), continuing(3, 1)) == ["1", "3", "2"]
 
 
 def test_a_branch_is_nested_below_its_parent_together_with_its_continuation():
     loops = Loop(1), continuing(2, 1), continuing(3, 1, "Branch"), continuing(4, 3)
 
-    assert drawn(*loops) == ["1", "  3", "  4", "2"]
+    assert tree_lines(*loops) == ["1", "  3", "  4", "2"]
 
 
 def test_a_parallel_group_is_a_box_with_its_judge_last_and_the_continuation_after_it():
     branches = [Loop(n, role="branch", group_id=7, branch_index=n - 1) for n in (1, 2, 3)]
     loops = *branches, Loop(4, role="judge"), continuing(5, 1), continuing(6, 1, "Branch")
 
-    assert drawn(*loops, judges={4: 7}) == ["box 7", "  1", "  2", "  3", "  4", "  6", "5"]
+    assert tree_lines(*loops, judges={4: 7}) == ["box 7", "  1", "  2", "  3", "  4", "  6", "5"]
 
 
 def test_a_group_that_continues_a_loop_is_on_the_same_level():
     loops = Loop(1), *(continuing(n, 1, role="branch", group_id=7, branch_index=n - 2) for n in (2, 3))
 
-    assert drawn(*loops) == ["1", "box 7", "  2", "  3"]
+    assert tree_lines(*loops) == ["1", "box 7", "  2", "  3"]
 
 
 def test_sub_agents_are_nested_below_the_calling_loop():
     loops = Loop(1), Loop(2, role="sub_agent"), continuing(3, 1)
 
-    assert drawn(*loops, called={2: 1}, children={1: [70, 71]}) == [
+    assert tree_lines(*loops, called={2: 1}, children={1: [70, 71]}) == [
         "1",
         "  child 70",
         "  child 71",
@@ -92,15 +92,19 @@ def test_sub_agents_are_nested_below_the_calling_loop():
 
 
 def test_a_loop_that_is_its_own_parent_is_drawn_once():
-    assert drawn(Loop(1), continuing(2, 2)) == ["1", "2"]
+    assert tree_lines(Loop(1), continuing(2, 2)) == ["1", "2"]
 
 
 def test_loops_that_are_each_others_parents_are_drawn_once_each():
-    assert sorted(drawn(continuing(1, 2), continuing(2, 1), continuing(3, 2, "Branch"))) == ["  3", "1", "2"]
+    assert sorted(tree_lines(continuing(1, 2), continuing(2, 1), continuing(3, 2, "Branch"))) == [
+        "  3",
+        "1",
+        "2",
+    ]
 
 
 def test_a_parent_that_was_not_recorded_makes_a_root():
-    assert drawn(continuing(1, 99), continuing(2, 98, "Branch")) == ["1", "2"]
+    assert tree_lines(continuing(1, 99), continuing(2, 98, "Branch")) == ["1", "2"]
 
 
 def test_the_indent_stops_and_the_depth_goes_on():
