@@ -73,6 +73,7 @@ WRITERS = {
     "recorder/waste/state.py",
     "recorder/journal/quarantine.py",
     "recorder/notes/definitions.py",
+    "recorder/notes/evaluations.py",
     "recorder/notes/masking.py",
     "recorder/notes/mentions.py",
     "recorder/notes/revisions.py",

@@ -48,8 +48,10 @@ from recorder.operations.integrity_check import findings
 from recorder.pricing import backfill, price_book
 from recorder.projection.export import phi_session, phi_text, raw_lines
 from tests.recorder.insights.fixtures import learned, working
+from tests.recorder.journal.spans import captures, pairs
 from tests.support.foreign_tapes import TAPES, tape
 from tests.support.project_digest import records
+from tests.upgrade import team
 
 NOW = datetime.now(UTC)
 OPEN, CUT = "phi-core/03-parallel-judge.events.jsonl", 20  # lines that were recorded before the upgrade
@@ -66,12 +68,17 @@ STREAMS = (
     ("cagent", "cagent/two-turns.reconstructed.events.jsonl"),
     ("grida", "grida/lifecycle.hand-made.sse"),
 )
+SPANS = (
+    "clients/openai-otel-v2/02-tool-no-parent-span",
+    "frameworks/langgraph-openinference/03-parallel-tools",
+)
+TRANSCRIPTS = ("claude-code/task", "codex/parallel", "gemini-cli/write")
 LISTS = (
     *("sessions", "loops", "groups", "configs", "compactions", "approvals", "quarantine"),
     *("usage?group_by=config", "usage?group_by=config,day"),
 )
-# Rows that Django makes, not a user.
-OF_DJANGO = {"auth.Permission", "contenttypes.ContentType", "sessions.Session"}
+# Rows that Django or the description itself makes, not a user.
+OF_PROGRAMS = {"auth.Permission", "contenttypes.ContentType", "sessions.Session", "recorder.SignIn"}
 
 OF_UPGRADES = {Repricing: {"requested_by": "the upgrade"}}  # rows that migrations add
 
@@ -86,8 +93,10 @@ def fill() -> None:
         Batch(default.pk, "bad", None, [b"{", b'{"type":"AgentStart"}', b'{"type":"AgentStart","loop_id":1}'])
     )
     call_command("import_runs", *(f"tests/tapes/{name}" for name in STORES), verbosity=0)
+    team.fill(default)
     _prices(default)
     _insights(default)
+    _coding(Project.objects.create(slug="coding", title="Spans and transcripts", retention_days=None))
     _pruned(Project.objects.create(slug="pruned", title="Old bodies", retention_days=30))
     opened = Project.objects.create(slug="opened", title="Recorded on", retention_days=None)
     ingest(Batch(opened.pk, "open", 0, tape(OPEN)[:CUT]))
@@ -99,7 +108,7 @@ def describe() -> dict[str, object]:
         "rows": {
             model._meta.db_table: model._default_manager.exclude(**OF_UPGRADES.get(model, {})).count()
             for model in apps.get_models()
-            if model._meta.label not in OF_DJANGO
+            if model._meta.label not in OF_PROGRAMS
         },
         "projects": {project.slug: _project(project) for project in Project.objects.order_by("slug")},
         "people": sorted(
@@ -142,6 +151,17 @@ def _people(project: Project) -> None:
     tokens.issue(project, "laptop", ["ingest", "read"], user=admin)
     tokens.revoke("laptop", project)
     tokens.issue(project, "server", ["ingest"], user=admin)
+
+
+def _coding(project: Project) -> None:
+    """Record spans, transcripts, and a run that an agent sent as both."""
+    for capture in SPANS:
+        for batch in captures.lines(capture):
+            captures.record(project, batch)
+    for run in TRANSCRIPTS:
+        pairs.record_transcripts(project, run)
+    pairs.record_spans(project, pairs.BOTH)
+    pairs.record_transcripts(project, pairs.BOTH)
 
 
 def _prices(project: Project) -> None:
@@ -190,6 +210,7 @@ def _project(project: Project) -> dict[str, object]:
         ),
         "tokens": list(project.tokens.order_by("pk").values_list("name", "scopes", "key")),
         "learned": learned(project),
+        "team": team.describe(project),
         "pinned": sorted(
             Session.objects.filter(project=project, pk__in=_pinned(project)).values_list("session_id")
         ),

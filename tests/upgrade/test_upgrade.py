@@ -1,6 +1,7 @@
 """The current code opens the database of every released version, loses nothing and continues it."""
 
 import re
+from itertools import chain
 
 import pytest
 from django.conf import settings
@@ -79,7 +80,9 @@ def test_nothing_is_lost(upgraded):
 
     assert len(then["projects"]["default"]["exports"]) > 20
     now = copy.step("describe")
-    changes = lost(comparable(then), comparable(with_exports_of_0_2(now)))
+    if version.name == "0.2.0":
+        now = with_exports_of_0_2(now)
+    changes = lost(comparable(then), comparable(now))
     # 0.2.0 answered a total also where the runtime had sent none, and no parent in another session.
     corrected = re.compile(r"/(total_tokens: \d+ became None|parent_loop: None became \d+)$")
     assert [change for change in changes if not corrected.search(change)] == []
@@ -101,8 +104,10 @@ def test_records_are_what_the_journal_says_and_recording_goes_on(upgraded):
     found = copy.step("rebuild")
 
     # What compactions of cagent cost was not recorded before 0.3: a rebuild adds their loops.
-    default = [record for record in found["changed"].pop("default") if not BILLED_COMPACTION.search(record)]
-    assert (default, found) == ([], {"changed": {"opened": []}, "damaged": []})
+    changed = found["changed"]
+    changed["default"] = [record for record in changed["default"] if not BILLED_COMPACTION.search(record)]
+    assert {"default", "opened"} <= changed.keys()
+    assert ([*chain.from_iterable(changed.values())], found["damaged"]) == ([], [])
 
     exports = copy.step("resume")
     assert exports["opened"] == exports["whole"]
