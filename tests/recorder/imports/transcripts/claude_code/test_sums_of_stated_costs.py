@@ -32,12 +32,12 @@ def send(of, name, lines, at=0, flush=False):
     ingest(Batch(of.pk, name, at, raw, "claude-code", flush=flush))
 
 
-def with_sub_agent(turns, stated):
+def with_sub_agent(turns, stated, session="s"):
     """Return the files of a session and of its sub-agent, each with some turns before the statement."""
-    main = Stating(sessionId="s")
+    main = Stating(sessionId=session)
     main.prompt("Go")
     main.answer("m1", use("c1", "Agent", prompt="Look"), stop="tool_use")
-    agent = Stating(sessionId="s", isSidechain=True, agentId="a1")
+    agent = Stating(sessionId=session, isSidechain=True, agentId="a1")
     agent.seconds = main.seconds
     agent.prompt("Look")
     for number in range(turns):
@@ -119,8 +119,12 @@ def work(monkeypatch):
 
 
 def behind_the_statement(turns, work):
-    """Return the work for the last of some turns that follow a statement."""
-    of, file = project(), Stating(sessionId="s").run("One", 3 * CALL)
+    """Return the work for the last of some turns that follow a statement.
+
+    Each project has another session: PostgreSQL may look for a loop by its id alone, in all projects.
+    """
+    of = project()
+    file = Stating(sessionId=of.slug).run("One", 3 * CALL)
     for number in range(turns):
         file.prompt(f"p{number}")
         file.answer(f"m{number}", text("Done"))
@@ -131,7 +135,8 @@ def behind_the_statement(turns, work):
 
 def before_the_statement(turns, work):
     """Return the work for the last turn of a sub-agent, whose file comes after the statement."""
-    of, (main, agent) = project(), with_sub_agent(turns, 1_000 * CALL)
+    of = project()
+    main, agent = with_sub_agent(turns, 1_000 * CALL, of.slug)
     send(of, "main", main.lines, flush=True)
     send(of, "agent", agent.lines[:-1])
     send(of, "agent", agent.lines[-1:], len(agent.lines) - 1)
